@@ -1,0 +1,19 @@
+# One interface target carries the project's compile and link rules; every target of ours links it.
+add_library(rmgr_options INTERFACE)
+target_compile_features(rmgr_options INTERFACE cxx_std_20)
+target_compile_options(rmgr_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
+  -Wno-sign-conversion -Wnon-virtual-dtor -Woverloaded-virtual -Werror -fstack-protector-strong)
+
+set(RMGR_SANITIZE "" CACHE STRING "Sanitizers to build with: empty, address,undefined or thread")
+if(RMGR_SANITIZE)
+  target_compile_options(rmgr_options INTERFACE -fsanitize=${RMGR_SANITIZE} -fno-omit-frame-pointer
+    -fno-sanitize-recover=all)
+  target_link_options(rmgr_options INTERFACE -fsanitize=${RMGR_SANITIZE})
+else()
+  target_link_options(rmgr_options INTERFACE -Wl,-z,relro,-z,now)
+endif()
+
+find_program(RMGR_MOLD mold)
+if(RMGR_MOLD)
+  target_link_options(rmgr_options INTERFACE -fuse-ld=mold)
+endif()

@@ -1,0 +1,40 @@
+# agent_room(NAME DEPS room… LIBS target…): a room of the core is every .cpp of core/NAME, as one static library.
+# DEPS are the rooms below it; a test checks the include arrows, so a missing edge here is a link error there.
+function(agent_room name)
+  cmake_parse_arguments(ARG "" "" "DEPS;LIBS" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/core/${name}/*.cpp)
+  if(NOT sources)
+    add_library(agent_${name} INTERFACE)
+    set(scope INTERFACE)
+  else()
+    add_library(agent_${name} STATIC ${sources})
+    set(scope PUBLIC)
+  endif()
+  target_include_directories(agent_${name} ${scope} ${PROJECT_SOURCE_DIR}/core)
+  target_link_libraries(agent_${name} ${scope} rmgr_options)
+  foreach(dep ${ARG_DEPS})
+    target_link_libraries(agent_${name} ${scope} agent_${dep})
+  endforeach()
+  target_link_libraries(agent_${name} ${scope} ${ARG_LIBS})
+endfunction()
+
+# agent_test(NAME TIER LIBS… ): one GoogleTest program of tests/TIER/NAME/*.cpp, found test by test by ctest.
+function(agent_test tier name)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "LIBS;DEFS" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${tier}/${name}/*.cpp)
+  if(NOT sources)
+    return()
+  endif()
+  set(target ${tier}_${name})
+  add_executable(${target} ${sources})
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/tests)
+  target_link_libraries(${target} PRIVATE rmgr_options ${ARG_LIBS} GTest::gmock GTest::gtest_main)
+  target_compile_definitions(${target} PRIVATE ${ARG_DEFS}
+    RMGR_BIN_DIR="${CMAKE_BINARY_DIR}/bin" RMGR_PLUGIN_DIR="${CMAKE_BINARY_DIR}/plugins"
+    RMGR_SOURCE_DIR="${PROJECT_SOURCE_DIR}" RMGR_BUILD_DIR="${CMAKE_BINARY_DIR}")
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 120)
+  endif()
+  gtest_discover_tests(${target} TEST_PREFIX "${tier}/${name}/" DISCOVERY_TIMEOUT 60
+    PROPERTIES LABELS ${tier} TIMEOUT ${ARG_TIMEOUT})
+endfunction()

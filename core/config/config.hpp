@@ -1,0 +1,65 @@
+// YAML → validated, typed configuration. Every error at once, each with file, line and column.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "domain/policy.hpp"
+
+namespace agent::config {
+
+struct Problem {
+  std::string file;
+  int line = 0;    // from 1; 0: the file as a whole
+  int column = 0;  // from 1
+  std::string message;
+  std::string text;  // the line itself, scrubbed
+};
+std::string to_string(const Problem& problem);  // file:line:column: message, the line below it
+
+struct Instance {
+  domain::InstanceName name;
+  std::string plugin;
+  std::string config_json;  // canonical JSON of the `config` subtree
+  std::optional<std::string> sha256;
+  bool required = false;
+  bool enabled = true;
+};
+
+struct Polling {
+  domain::Millis quiet{10'000};    // nothing runs; floor 5 s
+  domain::Millis active{60'000};   // something runs; floor 30 s
+  bool allow_below_floor = false;  // for servers that are not GitHub
+};
+
+struct Configuration {
+  std::string state_directory;
+  std::string control_socket;  // default: <state>/control.sock
+  std::int64_t host_capacity = 1;
+  std::int64_t target_cap = 0;
+  domain::Millis drain_timeout{60'000};
+  Polling polling;
+  std::int64_t keep_attempts = 10'000;  // history that is kept at least
+  domain::Millis keep_for{30LL * 24 * 3600 * 1000};
+  domain::Millis package_check_interval{6 * 3600 * 1000};
+  std::vector<std::pair<std::string, std::string>> package_pins;
+  std::vector<std::string> plugin_directories;
+  std::vector<Instance> providers, gateways, package_sources;
+  std::vector<domain::Policy>
+      policies;  // state as written; provider_kind is filled in by the daemon from the plugin
+  std::string log_level = "info";
+  std::string log_file;  // empty: standard error
+};
+
+struct Loaded {
+  std::optional<Configuration> configuration;  // set exactly when there are no problems
+  std::vector<Problem> problems;
+};
+
+// Reads at most 1 MiB. Relative paths in the file are refused.
+Loaded load_file(const std::string& path);
+Loaded load_text(const std::string& text, const std::string& name);
+
+}  // namespace agent::config

@@ -1,0 +1,46 @@
+// How many runners to start, and what limits that number.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "domain/policy.hpp"
+
+namespace agent::domain {
+
+// One policy as the allocator sees it in this pass.
+struct PolicyDemand {
+  PolicyName policy;
+  std::string target_key;
+  std::int64_t min = 0;
+  std::int64_t max = 0;
+  std::int64_t priority = 0;
+  std::int64_t queued = 0;        // matching queued jobs
+  std::int64_t busy = 0;          // own attempts that run a job
+  std::int64_t active = 0;        // own live attempts, those launched in this pass included
+  std::int64_t replacements = 0;  // intents to consume; they never raise the number above what demand allows
+  LimitingFactor blocked =
+      LimitingFactor::none;  // a reason to start nothing: paused, held, provider_not_ready …
+};
+
+struct HostLimits {
+  std::int64_t capacity = 0;
+  std::int64_t active = 0;      // everything that counts against the host, over all policies
+  std::int64_t target_cap = 0;  // most live attempts of one target; 0: none
+  std::map<std::string, std::int64_t> active_of_target;
+};
+
+struct Grant {
+  PolicyName policy;
+  std::int64_t wanted = 0;
+  std::int64_t desired = 0;
+  std::int64_t start = 0;
+  LimitingFactor limited_by = LimitingFactor::none;
+};
+
+// wanted = queued + busy; desired = clamp(wanted, min, max); start is what headroom allows, one slot at a
+// time: by priority, then fewest active, then name. Counts saturate; nothing is ever negative. One Grant for
+// each demand, in the order given.
+std::vector<Grant> allocate(const HostLimits& host, const std::vector<PolicyDemand>& demands);
+
+}  // namespace agent::domain

@@ -1,0 +1,105 @@
+// The durable record of every attempt, and the only source of ownership. SQLite: WAL, synchronous FULL, one
+// writing connection. Everything here runs on the thread that owns the journal.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "domain/attempt.hpp"
+
+namespace agent::journal {
+
+using domain::Attempt;
+using domain::Result;
+
+struct OpenOptions {
+  std::string path;  // the database file; its directory is 0700 and ours
+  std::string vfs;   // empty: the default; tests name an in-memory one
+  bool exclusive =
+      true;  // locking_mode=EXCLUSIVE (no shared memory); the daemon opens with false so that readers work
+  std::string installation;  // minted by the caller; used only when the journal is new
+  std::string machine;  // this machine's id; a journal of another machine is refused with ErrorCode::denied
+  bool read_only = false;  // mode=ro: for the command line without a daemon
+};
+
+// What happened to an attempt, append-only. `word` is a state, an outcome or an effect of the closed
+// vocabularies.
+struct EventRecord {
+  domain::AttemptId attempt;
+  domain::Instant at;
+  std::string word;
+  std::string detail;  // closed vocabulary or empty; never free text
+};
+
+// Everything of one turn: written in one transaction or not at all. An attempt that the journal does not know
+// yet is inserted, any other is updated; write-once facts that would change are refused
+// (ErrorCode::internal).
+struct Batch {
+  std::vector<Attempt> attempts;
+  std::vector<EventRecord> events;
+  [[nodiscard]] bool empty() const { return attempts.empty() && events.empty(); }
+};
+
+class Journal {
+ public:
+  // Opens, checks and migrates. Errors: denied (another machine, writable by others), corrupt, unsupported
+  // (newer schema), busy (another daemon), full.
+  static Result<std::unique_ptr<Journal>> open(const OpenOptions& options);
+  virtual ~Journal() = default;
+
+  [[nodiscard]] virtual domain::InstallationId installation() const = 0;
+
+  // One BEGIN IMMEDIATE transaction. exists: the fence of runtime paths or slots was hit, by name; nothing
+  // was written.
+  virtual Result<void> commit(const Batch& batch) = 0;
+
+  // Attempts that still ask for something: not cleaned, owing a deregistration, or wanting a replacement.
+  // O(result).
+  virtual Result<std::vector<Attempt>> load_active() = 0;
+  virtual Result<std::optional<Attempt>> find(const domain::AttemptId& id) = 0;
+  // The newest first.
+  virtual Result<std::vector<Attempt>> recent(std::int64_t limit) = 0;
+  virtual Result<std::vector<EventRecord>> events_of(const domain::AttemptId& id) = 0;
+
+  // Small durable maps of plugin instances; see rmgr.kv/1 for the bounds, which are enforced here.
+  virtual Result<std::optional<std::string>> kv_get(const domain::InstanceName& instance,
+                                                    std::string_view key) = 0;
+  virtual Result<void> kv_put(const domain::InstanceName& instance, std::string_view key,
+                              std::string_view value) = 0;
+  virtual Result<void> kv_remove(const domain::InstanceName& instance, std::string_view key) = 0;
+  virtual Result<std::vector<std::string>> kv_list(const domain::InstanceName& instance,
+                                                   std::string_view prefix) = 0;
+
+  // Marks that a library is being loaded; a marker left over from a crash is what quarantine is decided from.
+  virtual Result<std::int64_t> begin_loading(
+      std::string_view library_digest) = 0;  // how often it was left over
+  virtual Result<void> end_loading(std::string_view library_digest) = 0;
+
+  // Removes at most `limit` cleaned, settled attempts (with their events) that ended before `before_wall_ms`
+  // and are not among the newest `keep`. Answers how many.
+  virtual Result<std::int64_t> prune(std::int64_t before_wall_ms, std::int64_t keep, std::int64_t limit) = 0;
+};
+
+// One daemon for each state directory: an fcntl lock on DIR/lock, retried for `patience`. Held until
+// destroyed.
+class StateLock {
+ public:
+  static Result<StateLock> acquire(const std::string& directory, domain::Millis patience);
+  StateLock(StateLock&& other) noexcept;
+  StateLock& operator=(StateLock&& other) noexcept;
+  ~StateLock();
+
+ private:
+  explicit StateLock(int fd) : fd_(fd) {}
+  int fd_ = -1;
+};
+
+// A file of 16 MiB beside the journal that is given up on a full disk, so that what runs can still be ended.
+Result<void> ensure_reserve(const std::string& directory);
+Result<void> give_up_reserve(const std::string& directory);
+
+}  // namespace agent::journal

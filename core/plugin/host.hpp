@@ -1,0 +1,122 @@
+// Discovers, checks and loads plugin libraries, and owns their instances. Libraries are never unloaded.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "domain/ids.hpp"
+#include "observe/log.hpp"
+#include "plugin/components.hpp"
+#include "plugin/lane.hpp"
+
+namespace agent::plugin {
+
+enum class ComponentKind { execution_provider, package_source, gateway };
+std::string_view to_string(ComponentKind kind);
+
+// What a manifest says, before any code of the library ran.
+struct Manifest {
+  std::string id, version, library, platform;
+  int abi_major = 0, abi_minor = 0;
+  std::vector<std::string> interfaces;
+};
+
+struct Discovered {
+  std::string path;  // absolute, of the library
+  Manifest manifest;
+  std::optional<std::string> refusal;  // why it cannot be used: one sentence with a remedy
+};
+
+// What plugins are offered beside log, clock, thread check and secrets, which the host implements itself.
+class KvPort {
+ public:
+  virtual ~KvPort() = default;  // may be called from any lane thread; durable when it returns
+  virtual Result<std::optional<std::string>> get(const domain::InstanceName&, std::string_view key) = 0;
+  virtual Result<void> put(const domain::InstanceName&, std::string_view key, std::string_view value) = 0;
+  virtual Result<void> remove(const domain::InstanceName&, std::string_view key) = 0;
+  virtual Result<std::vector<std::string>> list(const domain::InstanceName&, std::string_view prefix) = 0;
+};
+
+struct ProcessRequest {
+  std::string key;
+  std::vector<std::string> argv, environment;
+  std::string directory;
+  std::optional<std::uint32_t> uid, gid;
+};
+class ProcessPort {
+ public:
+  virtual ~ProcessPort() = default;  // any lane thread; the contract is rmgr.process/1
+  virtual Result<domain::ProcessIdentity> spawn_held(Call&, const ProcessRequest&) = 0;
+  virtual Result<void> release(Call&, std::string_view key, const domain::ProcessIdentity&,
+                               std::string_view secret_name, std::string_view secret) = 0;
+  virtual Result<EnvironmentState> inspect(Call&, std::string_view key, const domain::ProcessIdentity&,
+                                           int& signal) = 0;
+  virtual Result<void> stop(Call&, std::string_view key, const domain::ProcessIdentity&,
+                            domain::Millis grace) = 0;
+  virtual Result<void> forget(std::string_view key) = 0;
+};
+
+// The journal's loading marks, called from the thread that loads.
+struct LoadingMarks {
+  std::function<Result<std::int64_t>(std::string_view digest)>
+      begin;  // how often it was left over from a crash
+  std::function<Result<void>(std::string_view digest)> end;
+};
+
+struct HostOptions {
+  std::vector<std::string> directories;
+  std::string work_directory;  // parent of the instances' own directories
+  KvPort* kv = nullptr;
+  ProcessPort* process = nullptr;
+  LoadingMarks marks;
+  bool trust_any_owner = false;  // tests only: skip the owner and mode checks
+};
+
+struct InstanceSpec {
+  domain::InstanceName name;
+  ComponentKind kind = ComponentKind::execution_provider;
+  std::string plugin;                 // id in the manifest
+  std::string config_json;            // the instance's subtree
+  std::optional<std::string> sha256;  // pin
+  bool required = false;
+};
+
+struct InstanceStatus {
+  domain::InstanceName name;
+  ComponentKind kind = ComponentKind::execution_provider;
+  std::string plugin, version;
+  bool ready = false;
+  bool stuck = false;
+  std::string refusal;  // when not ready
+};
+
+class PluginHost {
+ public:
+  PluginHost(HostOptions options, observe::Log& log);
+  ~PluginHost();  // instances first, then deinit of each library; nothing is unloaded
+
+  // Reads manifests and checks owner, mode and platform; runs no code of a plugin.
+  [[nodiscard]] std::vector<Discovered> discover() const;
+
+  // Loads the library if need be and creates the instance. The reason of a failure also stands in status().
+  Result<void> add_instance(const InstanceSpec& spec);
+  [[nodiscard]] std::vector<InstanceStatus> status() const;
+
+  // Null if there is no such ready instance of that kind. The pointer lives as long as the host.
+  ExecutionProvider* provider(const domain::InstanceName& name);
+  PackageSource* package_source(const domain::InstanceName& name);
+  Gateway* gateway(const domain::InstanceName& name);
+  // The lanes of an instance; null if it is not ready.
+  Lane* ordinary_lane(const domain::InstanceName& name);
+  Lane* control_lane(const domain::InstanceName& name);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace agent::plugin
