@@ -61,16 +61,17 @@ Result<void> refuse_remains(const std::string& path) {
     auto there = exists(path + suffix);
     if (!there) return there.error();
     if (*there) {
-      return Error{ErrorCode::corrupt,
-                   "journal " + path + " is missing, yet " + path + suffix + " is there. " + sqlite::way_out(path),
-                   {}};
+      return Error{
+          ErrorCode::corrupt,
+          "journal " + path + " is missing, yet " + path + suffix + " is there. " + sqlite::way_out(path),
+          {}};
     }
   }
   return {};
 }
 
-// Made under another name and renamed once it is complete, so that a file that bears the name is never half made and
-// an empty one is never new.
+// Made under another name and renamed once it is complete, so that a file that bears the name is never half
+// made and an empty one is never new.
 Result<void> make_new(const OpenOptions& options, const std::string& path, const std::string& directory,
                       const std::vector<std::string>& steps) {
   if (auto clear = refuse_remains(path); !clear) return clear;
@@ -106,7 +107,8 @@ Result<Opened> open_on_disk(const OpenOptions& options, const std::vector<std::s
   auto size = check_file(path, !options.read_only);
   if (!size) return size.error();
   if (*size == 0) {
-    return Error{ErrorCode::corrupt, "journal " + path + " is empty, which it never is. " + sqlite::way_out(path), {}};
+    return Error{
+        ErrorCode::corrupt, "journal " + path + " is empty, which it never is. " + sqlite::way_out(path), {}};
   }
   const Access access = options.read_only ? Access::read_only : Access::read_write;
   return prepare({options, steps, path, access, backup_beside(*directory), false});

@@ -1,5 +1,6 @@
-// The field lists of the journal: every fact of an attempt and of a policy definition, each once, in the order of
-// its columns. A new member of domain::Attempt needs a line here, a column in the schema and a migration.
+// The field lists of the journal: every fact of an attempt and of a policy definition, each once, in the
+// order of its columns. A new member of domain::Attempt needs a line here, a column in the schema and a
+// migration.
 #pragma once
 
 #include "domain/attempt.hpp"
@@ -69,9 +70,15 @@ void life_fields(Io& io, A& a) {
 }
 
 // The columns of the write-once facts among life_fields.
-inline constexpr const char* kWriteOnce[] = {
-    "package",         "environment",           "runner",                "process_pid",          "process_start_token",
-    "process_boot_id", "jit_requested_wall_ms", "jit_requested_boot_ms", "jit_requested_boot_id"};
+inline constexpr const char* kWriteOnce[] = {"package",
+                                             "environment",
+                                             "runner",
+                                             "process_pid",
+                                             "process_start_token",
+                                             "process_boot_id",
+                                             "jit_requested_wall_ms",
+                                             "jit_requested_boot_ms",
+                                             "jit_requested_boot_id"};
 
 // A policy without its labels, which have a table of their own.
 template <class Io, class P>

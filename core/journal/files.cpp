@@ -61,7 +61,8 @@ Result<void> check_writers(const struct stat& info, const std::string& path, boo
   if (ours && info.st_uid != ::geteuid()) {
     return Error{ErrorCode::denied,
                  path + " belongs to account " + std::to_string(info.st_uid) + ", the daemon runs as " +
-                     std::to_string(::geteuid()) + "; give it the right owner or start the daemon as that account.",
+                     std::to_string(::geteuid()) +
+                     "; give it the right owner or start the daemon as that account.",
                  {}};
   }
   if ((info.st_mode & 022) != 0) {

@@ -26,8 +26,8 @@ class Descriptor {
 // Failure of a system call just made, from errno; `doing` completes "cannot …".
 domain::Error system_failure(int error, const std::string& doing);
 
-// The state directory, made with 0700 if only itself is missing. Answers its real path (no symbolic links). Refused
-// when others can write it or own it.
+// The state directory, made with 0700 if only itself is missing. Answers its real path (no symbolic links).
+// Refused when others can write it or own it.
 domain::Result<std::string> state_directory(const std::string& directory, bool make);
 
 // Answers the size of a regular file that only its owner can write. With `ours` also: this account owns it.

@@ -11,7 +11,8 @@ using sqlite::Database;
 
 namespace {
 
-Result<void> write(Database& database, const std::string& sql, const std::string& first, const std::string& second) {
+Result<void> write(Database& database, const std::string& sql, const std::string& first,
+                   const std::string& second) {
   auto transaction = sqlite::Transaction::begin(database);
   if (!transaction) return transaction.error();
   {
@@ -44,23 +45,25 @@ Result<std::string> check_identity(Database& database, const OpenOptions& option
     if (!row) return row.error();
     if (!*row && mint) return mint_identity(database, options);
     if (!*row) {
-      return Error{ErrorCode::corrupt,
-                   "journal " + database.path() + " has lost its installation id. " +
-                       sqlite::way_out(database.path()),
-                   {}};
+      return Error{
+          ErrorCode::corrupt,
+          "journal " + database.path() + " has lost its installation id. " + sqlite::way_out(database.path()),
+          {}};
     }
     installation = statement->text(0);
     machine = statement->text(1);
   }
   if (machine == options.machine || (options.read_only && options.machine.empty())) return installation;
   if (!options.adopt_machine || options.read_only || options.machine.empty()) {
-    return Error{ErrorCode::denied,
-                 "journal " + database.path() +
-                     " was written on another machine, and what it owns there may still run. If this machine takes "
-                     "its place, run: runner-manager adopt-installation",
-                 {}};
+    return Error{
+        ErrorCode::denied,
+        "journal " + database.path() +
+            " was written on another machine, and what it owns there may still run. If this machine takes "
+            "its place, run: runner-manager adopt-installation",
+        {}};
   }
-  auto adopted = write(database, "UPDATE meta SET machine = ?1 WHERE installation = ?2", options.machine, installation);
+  auto adopted =
+      write(database, "UPDATE meta SET machine = ?1 WHERE installation = ?2", options.machine, installation);
   if (!adopted) return adopted.error();
   return installation;
 }

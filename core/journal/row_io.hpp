@@ -1,6 +1,6 @@
-// How values of the domain become columns and come back. A "field list" is a function template that names each
-// field once; it is walked by ColumnNames (for the SQL text), Binder (to write) and Reader (to read), so that the
-// three cannot disagree.
+// How values of the domain become columns and come back. A "field list" is a function template that names
+// each field once; it is walked by ColumnNames (for the SQL text), Binder (to write) and Reader (to read), so
+// that the three cannot disagree.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,8 @@ class ColumnNames {
     names_.emplace_back(name);
   }
   void add(std::string_view name, domain::Instant*) {
-    for (const char* part : {"_wall_ms", "_boot_ms", "_boot_id"}) names_.push_back(std::string{name} + part);
+    for (const char* part : {"_wall_ms", "_boot_ms", "_boot_id"})
+      names_.push_back(std::string{name} + part);
   }
   template <class T>
   void add(std::string_view name, std::optional<T>*) {
@@ -135,7 +136,9 @@ class Reader {
 
  private:
   void get(std::string_view, std::int64_t& value) { value = row_.integer(next_++); }
-  void get(std::string_view, std::uint64_t& value) { value = static_cast<std::uint64_t>(row_.integer(next_++)); }
+  void get(std::string_view, std::uint64_t& value) {
+    value = static_cast<std::uint64_t>(row_.integer(next_++));
+  }
   void get(std::string_view, bool& value) { value = row_.integer(next_++) != 0; }
   void get(std::string_view, std::string& value) { value = row_.text(next_++); }
   void get(std::string_view, domain::Millis& value) { value = domain::Millis{row_.integer(next_++)}; }

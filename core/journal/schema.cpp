@@ -27,7 +27,7 @@ std::string terminations() { return words(domain::TerminationKind::by_operator);
 std::string termination_steps() { return words(domain::TerminationStep::conclude); }
 
 std::string in(const std::string& column, const std::string& list) {
-  return "CHECK (" + column + " IN (" + list + "))";
+  return "CONSTRAINT " + column + "_vocabulary CHECK (" + column + " IN (" + list + "))";
 }
 std::string word(const std::string& column, const std::string& list) {
   return "  " + column + " TEXT NOT NULL " + in(column, list) + ",\n";
@@ -113,15 +113,17 @@ std::string attempt_columns() {
          "  environment TEXT,\n"
          "  runner INTEGER,\n"
          "  process_pid INTEGER, process_start_token INTEGER, process_boot_id TEXT,\n" +
-         maybe_instant("jit_requested") + word("state", states()) + instant("changed") + flag("absence_observed") +
-         flag("clean_exit") + "  exit_code INTEGER,\n" + flag("out_of_memory") +
-         maybe_word("pending_kind", effects()) + "  pending_seq INTEGER,\n" + maybe_instant("pending_issued") +
-         "  next_seq INTEGER NOT NULL,\n" + maybe_word("termination_kind", terminations()) +
+         maybe_instant("jit_requested") + word("state", states()) + instant("changed") +
+         flag("absence_observed") + flag("clean_exit") + "  exit_code INTEGER,\n" + flag("out_of_memory") +
+         maybe_word("pending_kind", effects()) + "  pending_seq INTEGER,\n" +
+         maybe_instant("pending_issued") + "  next_seq INTEGER NOT NULL,\n" +
+         maybe_word("termination_kind", terminations()) +
          maybe_word("termination_step", termination_steps()) + maybe_word("outcome_kind", outcomes()) +
          maybe_word("outcome_reason", reasons()) +
-         "  outcome_out_of_memory INTEGER CHECK (outcome_out_of_memory IN (0,1)),\n" + flag("replacement_wanted") +
-         flag("environment_removed") + flag("deregistration_owed") + "  launch_retry_tries INTEGER NOT NULL,\n" +
-         instant("launch_retry_due") + "  cleanup_retry_tries INTEGER NOT NULL,\n" + instant("cleanup_retry_due") +
+         "  outcome_out_of_memory INTEGER CHECK (outcome_out_of_memory IN (0,1)),\n" +
+         flag("replacement_wanted") + flag("environment_removed") + flag("deregistration_owed") +
+         "  launch_retry_tries INTEGER NOT NULL,\n" + instant("launch_retry_due") +
+         "  cleanup_retry_tries INTEGER NOT NULL,\n" + instant("cleanup_retry_due") +
          "  deregistration_retry_tries INTEGER NOT NULL,\n" + instant("deregistration_retry_due") +
          instant("granted") + maybe_instant("demand_seen") + maybe_instant("package_acquired") +
          maybe_instant("materialized") + maybe_instant("prepared") + maybe_instant("registered") +
@@ -129,9 +131,11 @@ std::string attempt_columns() {
 }
 
 std::string attempt_rules() {
-  return together("process_pid", {"process_start_token", "process_boot_id"}) + whole_instant("jit_requested") +
-         together("pending_kind", {"pending_seq", "pending_issued_wall_ms"}) + whole_instant("pending_issued") +
-         together("termination_kind", {"termination_step"}) + together("outcome_kind", {"outcome_out_of_memory"}) +
+  return together("process_pid", {"process_start_token", "process_boot_id"}) +
+         whole_instant("jit_requested") +
+         together("pending_kind", {"pending_seq", "pending_issued_wall_ms"}) +
+         whole_instant("pending_issued") + together("termination_kind", {"termination_step"}) +
+         together("outcome_kind", {"outcome_out_of_memory"}) +
          "  CHECK (outcome_reason IS NULL OR outcome_kind IS 'failed'),\n" + whole_instant("demand_seen") +
          whole_instant("package_acquired") + whole_instant("materialized") + whole_instant("prepared") +
          whole_instant("registered") + whole_instant("held") + whole_instant("started") +
@@ -142,7 +146,8 @@ std::string attempt_table() {
   return "CREATE TABLE attempt (\n" + attempt_columns() + attempt_rules() +
          ") STRICT;\n"
          "CREATE UNIQUE INDEX attempt_runtime ON attempt (runtime) WHERE state <> 'cleaned';\n"
-         "CREATE UNIQUE INDEX attempt_slot ON attempt (policy, slot) WHERE slot IS NOT NULL AND state <> 'cleaned';\n"
+         "CREATE UNIQUE INDEX attempt_slot ON attempt (policy, slot) WHERE slot IS NOT NULL AND state <> "
+         "'cleaned';\n"
          "CREATE INDEX attempt_active ON attempt (seq) WHERE " +
          std::string{kActive} + ";\nCREATE INDEX attempt_settled ON attempt (changed_wall_ms) WHERE " +
          std::string{kSettled} + ";\nCREATE INDEX attempt_definition ON attempt (policy, definition);\n";
@@ -155,7 +160,8 @@ std::string event_table() {
          "  number INTEGER NOT NULL,\n"
          "  at_wall_ms INTEGER NOT NULL, at_boot_ms INTEGER NOT NULL, at_boot_id TEXT NOT NULL,\n" +
          word("word", states() + "," + outcomes() + "," + effects() + "," + terminations()) +
-         "  detail TEXT NOT NULL CHECK (detail NOT GLOB '*[^a-z0-9_]*' AND length(detail) <= 64),\n"
+         "  detail TEXT NOT NULL CONSTRAINT detail_form CHECK (detail NOT GLOB '*[^a-z0-9_]*' AND "
+         "length(detail) <= 64),\n"
          "  PRIMARY KEY (attempt, number)\n"
          ") STRICT, WITHOUT ROWID;\n";
 }

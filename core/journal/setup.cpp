@@ -11,18 +11,23 @@ using sqlite::Database;
 
 namespace {
 
-Result<void> set(Database& database, const std::string& pragma) { return database.execute("PRAGMA " + pragma); }
+Result<void> set(Database& database, const std::string& pragma) {
+  return database.execute("PRAGMA " + pragma);
+}
 
 // After a burst the log is cut back to this, so that a quiet daemon holds little disk.
 constexpr const char* kLogLimit = "journal_size_limit = 4194304";
 
-Result<void> check_version(const Database& database, std::int64_t version, std::size_t newest, bool read_only) {
+Result<void> check_version(const Database& database, std::int64_t version, std::size_t newest,
+                           bool read_only) {
   const auto known = static_cast<std::int64_t>(newest);
   if (version == known || (version > 0 && version < known && !read_only)) return {};
-  std::string message = "journal " + database.path() + " has schema " + std::to_string(version) + ", this program ";
+  std::string message =
+      "journal " + database.path() + " has schema " + std::to_string(version) + ", this program ";
   if (version > known) {
     message += "knows " + std::to_string(known) +
-               " at most; nothing was changed. Run the newer program again, or restore the backup that it made before "
+               " at most; nothing was changed. Run the newer program again, or restore the backup that it "
+               "made before "
                "its first step.";
   } else {
     message += "reads " + std::to_string(known) + "; the daemon brings it up to date when it starts.";
@@ -53,7 +58,8 @@ Result<void> check_content(Database& database, const OpenOptions& options, std::
   if (!mark) return mark.error();
   if (*mark != kApplicationId) {
     return Error{ErrorCode::corrupt,
-                 "journal " + database.path() + " does not bear the mark of a journal: it is damaged or belongs to " +
+                 "journal " + database.path() +
+                     " does not bear the mark of a journal: it is damaged or belongs to " +
                      "another program. " + sqlite::way_out(database.path()),
                  {}};
   }
@@ -64,9 +70,10 @@ Result<void> check_content(Database& database, const OpenOptions& options, std::
   auto verdict = database.text("PRAGMA quick_check(1)");
   if (!verdict) return verdict.error();
   if (*verdict == "ok") return {};
-  return Error{ErrorCode::corrupt,
-               "journal " + database.path() + " is damaged (" + *verdict + "). " + sqlite::way_out(database.path()),
-               {}};
+  return Error{
+      ErrorCode::corrupt,
+      "journal " + database.path() + " is damaged (" + *verdict + "). " + sqlite::way_out(database.path()),
+      {}};
 }
 
 Result<void> set_durability(Database& database) {

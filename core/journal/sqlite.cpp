@@ -21,9 +21,10 @@ int configure(sqlite3* handle, int option, int value) {
 }
 
 int harden(sqlite3* handle) {
-  for (const auto& [option, value] : {std::pair{SQLITE_DBCONFIG_DEFENSIVE, 1}, std::pair{SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
-                                      std::pair{SQLITE_DBCONFIG_DQS_DDL, 0}, std::pair{SQLITE_DBCONFIG_DQS_DML, 0},
-                                      std::pair{SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1}}) {
+  for (const auto& [option, value] :
+       {std::pair{SQLITE_DBCONFIG_DEFENSIVE, 1}, std::pair{SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
+        std::pair{SQLITE_DBCONFIG_DQS_DDL, 0}, std::pair{SQLITE_DBCONFIG_DQS_DML, 0},
+        std::pair{SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1}}) {
     if (const int status = configure(handle, option, value); status != SQLITE_OK) return status;
   }
   sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, kLargestValue);
@@ -32,7 +33,8 @@ int harden(sqlite3* handle) {
 }
 
 int flags_of(Access access) {
-  constexpr int common = SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE;
+  constexpr int common =
+      SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE;
   switch (access) {
     case Access::read_only: return common | SQLITE_OPEN_READONLY;
     case Access::read_write: return common | SQLITE_OPEN_READWRITE;
@@ -52,12 +54,14 @@ Result<Database> Database::open(const std::string& path, Access access, const st
   auto connection = std::make_unique<Connection>();
   connection->path = path;
   sqlite3* handle = nullptr;
-  const int status = sqlite3_open_v2(path.c_str(), &handle, flags_of(access), vfs.empty() ? nullptr : vfs.c_str());
+  const int status =
+      sqlite3_open_v2(path.c_str(), &handle, flags_of(access), vfs.empty() ? nullptr : vfs.c_str());
   connection->handle.reset(handle);
   Database database{std::move(connection)};
   if (handle == nullptr) return Error{ErrorCode::retry, "journal " + path + ": no memory to open it.", {}};
   if (status != SQLITE_OK) return database.failure(status, "open it");
-  if (const int hardened = harden(handle); hardened != SQLITE_OK) return database.failure(hardened, "configure it");
+  if (const int hardened = harden(handle); hardened != SQLITE_OK)
+    return database.failure(hardened, "configure it");
   return database;
 }
 
@@ -65,7 +69,8 @@ const std::string& Database::path() const { return connection_->path; }
 
 void Database::busy_timeout(domain::Millis patience) {
   constexpr std::int64_t most = std::numeric_limits<int>::max();
-  sqlite3_busy_timeout(connection_->handle.get(), static_cast<int>(std::min<std::int64_t>(patience.count(), most)));
+  sqlite3_busy_timeout(connection_->handle.get(),
+                       static_cast<int>(std::min<std::int64_t>(patience.count(), most)));
 }
 
 void Database::keep_tidy() { configure(connection_->handle.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0); }
@@ -120,7 +125,8 @@ bool Database::damaged() const { return connection_->damaged; }
 
 Result<Transaction> Transaction::begin(Database& database) {
   if (database.damaged()) {
-    return Error{ErrorCode::corrupt, "journal " + database.path() + " is damaged. " + way_out(database.path()), {}};
+    return Error{
+        ErrorCode::corrupt, "journal " + database.path() + " is damaged. " + way_out(database.path()), {}};
   }
   auto statement = database.prepare("BEGIN IMMEDIATE");
   if (!statement) return statement.error();
@@ -131,8 +137,8 @@ Result<Transaction> Transaction::begin(Database& database) {
 Transaction::Transaction(Transaction&& other) noexcept : database_(std::exchange(other.database_, nullptr)) {}
 
 Transaction::~Transaction() {
-  // A failed write may have rolled back already. What a rollback itself answers changes nothing: the transaction
-  // is over or the connection is unusable, and the next call says so.
+  // A failed write may have rolled back already. What a rollback itself answers changes nothing: the
+  // transaction is over or the connection is unusable, and the next call says so.
   if (database_ == nullptr || !database_->in_transaction()) return;
   if (auto statement = database_->prepare("ROLLBACK"); statement) static_cast<void>(statement->run());
 }

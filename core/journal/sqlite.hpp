@@ -20,8 +20,8 @@ using domain::Result;
 class Database;
 
 // One run of a prepared statement. Parameters are bound in order, each `bind` taking the next one; a binding
-// that fails is reported by `step` or `run`. Destroying it resets the statement and gives it back to the cache
-// of its Database, which must outlive it.
+// that fails is reported by `step` or `run`. Destroying it resets the statement and gives it back to the
+// cache of its Database, which must outlive it.
 class Statement {
  public:
   Statement(Statement&& other) noexcept;
@@ -67,9 +67,9 @@ enum class Access { read_only, read_write, create };
 
 class Database {
  public:
-  // Opens without following symbolic links; hardened (defensive, no trusted schema, no string literals in double
-  // quotes) and bounded. Nothing is written by this call. A close never checkpoints until `keep_tidy`, so that a
-  // damaged file stays as it was found.
+  // Opens without following symbolic links; hardened (defensive, no trusted schema, no string literals in
+  // double quotes) and bounded. Nothing is written by this call. A close never checkpoints until `keep_tidy`,
+  // so that a damaged file stays as it was found.
   static Result<Database> open(const std::string& path, Access access, const std::string& vfs);
   Database(Database&& other) noexcept;
   Database& operator=(Database&& other) noexcept;

@@ -62,15 +62,16 @@ std::string advice(ErrorCode code, const std::string& path) {
 }  // namespace
 
 std::string way_out(const std::string& path) {
-  return "Nothing was changed. Keep the evidence: move " + path + " with its -wal and -shm files aside, all together, "
+  return "Nothing was changed. Keep the evidence: move " + path +
+         " with its -wal and -shm files aside, all together, "
          "then put a backup in its place or start without one; docs/journal.md has the steps.";
 }
 
 Error Database::failure(int status, std::string_view doing) {
   sqlite3* handle = connection_->handle.get();
   const int extended = status != 0 ? status : sqlite3_extended_errcode(handle);
-  // The operating system's error is kept by the connection after it is over, so it counts only for the classes
-  // that come from the operating system.
+  // The operating system's error is kept by the connection after it is over, so it counts only for the
+  // classes that come from the operating system.
   const ErrorCode code = code_of(extended, sqlite3_system_errno(handle));
   if (code == ErrorCode::corrupt) connection_->damaged = true;
   const bool same = sqlite3_extended_errcode(handle) == extended;

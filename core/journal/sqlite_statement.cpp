@@ -36,8 +36,8 @@ void Statement::give_back() noexcept {
   handle_ = nullptr;
 }
 
-// The parameters are views of the caller's data until the run is over: SQLite copies them (TRANSIENT), because a
-// row is small and a lifetime mistake here would be silent.
+// The parameters are views of the caller's data until the run is over: SQLite copies them (TRANSIENT),
+// because a row is small and a lifetime mistake here would be silent.
 Statement& Statement::bind(std::int64_t value) {
   if (bind_status_ == SQLITE_OK) bind_status_ = sqlite3_bind_int64(handle_, next_++, value);
   return *this;
