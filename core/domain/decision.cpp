@@ -43,18 +43,16 @@ struct Case {
 Outcome failure(FailureReason reason) { return {OutcomeKind::failed, reason, false}; }
 Outcome ended(OutcomeKind kind) { return {kind, std::nullopt, false}; }
 
-// The states between here and the one from which the outcome may be concluded.
+// The states between here and the one from which the outcome may be concluded; none for an outcome that every
+// live state allows.
 std::vector<State> walk(State from, OutcomeKind outcome) {
+  if (outcome != OutcomeKind::completed_job && outcome != OutcomeKind::exited_idle_without_work) return {};
+  const State goal = outcome == OutcomeKind::completed_job ? State::busy : State::idle;
+  if (from == goal) return {};
   std::vector<State> through;
-  if (outcome == OutcomeKind::completed_job && from != State::busy) {
-    if (from == State::allocated) through.push_back(State::jit_received);
-    if (from == State::allocated || from == State::jit_received) through.push_back(State::starting);
-    through.push_back(State::busy);
-  } else if (outcome == OutcomeKind::exited_idle_without_work && from != State::idle) {
-    if (from == State::allocated) through.push_back(State::jit_received);
-    if (from == State::allocated || from == State::jit_received) through.push_back(State::starting);
-    through.push_back(State::idle);
-  }
+  if (from == State::allocated) through.push_back(State::jit_received);
+  if (from == State::allocated || from == State::jit_received) through.push_back(State::starting);
+  through.push_back(goal);
   return through;
 }
 

@@ -61,24 +61,25 @@ constexpr Words<EffectKind, EffectKind::scrub> kEffects{
     "acquire_package", "materialize", "prepare", "register_runner", "spawn_held",
     "release",         "stop",        "destroy", "deregister",      "scrub"};
 
-constexpr Words<LimitingFactor, LimitingFactor::journal_unreadable> kFactors{"none",
-                                                                             "demand",
-                                                                             "policy_maximum",
-                                                                             "host_capacity",
-                                                                             "target_cap",
-                                                                             "paused",
-                                                                             "draining",
-                                                                             "provider_not_ready",
-                                                                             "gateway_unreachable",
-                                                                             "credential_rejected",
-                                                                             "rate_limited",
-                                                                             "package_not_ready",
-                                                                             "held_after_refusal",
-                                                                             "recovering",
-                                                                             "disk_full",
-                                                                             "root_refused",
-                                                                             "no_free_slot",
-                                                                             "journal_unreadable"};
+constexpr Words<LimitingFactor, LimitingFactor::policy_minimum> kFactors{"none",
+                                                                         "demand",
+                                                                         "policy_maximum",
+                                                                         "host_capacity",
+                                                                         "target_cap",
+                                                                         "paused",
+                                                                         "draining",
+                                                                         "provider_not_ready",
+                                                                         "gateway_unreachable",
+                                                                         "credential_rejected",
+                                                                         "rate_limited",
+                                                                         "package_not_ready",
+                                                                         "held_after_refusal",
+                                                                         "recovering",
+                                                                         "disk_full",
+                                                                         "root_refused",
+                                                                         "no_free_slot",
+                                                                         "journal_unreadable",
+                                                                         "policy_minimum"};
 
 template <std::size_t size>
 constexpr bool complete(const std::array<std::string_view, size>& words) {
