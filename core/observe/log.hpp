@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,6 +12,8 @@
 namespace agent::observe {
 
 enum class Level { debug, info, warning, error };
+std::string_view to_string(Level level);
+std::optional<Level> parse_level(std::string_view text);  // nothing for any other word
 
 // Every event that the code can emit. The word printed is the enumerator's name.
 enum class Event {
@@ -96,6 +99,13 @@ class Log {
 // Replaces what looks like a secret (token prefixes, JWTs, Authorization schemes, URL userinfo and query, PEM
 // blocks, long opaque runs) by "[redacted]" and escapes control characters and invalid UTF-8. Our own ids
 // survive.
+//
+// Line breaks become the two characters \n and so on; idempotent; time linear in the text. The answer is
+// valid UTF-8 and safe for a terminal.
 std::string scrub(std::string_view text);
+
+// True for what must never stand in a configuration file: known token prefixes, JWTs, PEM blocks, an
+// Authorization header's value, a password in a URL. Says nothing about long opaque text.
+bool holds_secret(std::string_view text);
 
 }  // namespace agent::observe
