@@ -38,6 +38,10 @@ struct Grant {
   LimitingFactor limited_by = LimitingFactor::none;
 };
 
+// The factor is the reason why not one more is started: what blocks the policy, else the target's cap or the
+// host if either kept something back, else the policy's maximum, its minimum, or that there is no more
+// demand.
+//
 // wanted = queued + busy; desired = clamp(wanted, min, max); start is what headroom allows, one slot at a
 // time: by priority, then fewest active, then name. Counts saturate; nothing is ever negative. One Grant for
 // each demand, in the order given.

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "domain/policy.hpp"
@@ -37,6 +38,12 @@ std::string_view to_string(JobRefusal refusal);
 std::vector<std::string> implicit_labels(std::string_view os, std::string_view architecture);
 std::string fold(std::string_view text);  // ASCII case folding, as GitHub compares labels
 
+// What a runner can be registered with: 1 to 256 printable characters, no comma, no expression, no space at
+// either end.
+bool valid_label(std::string_view label);
+
+// Target, labels (a subset, case-folded) and runner group, where the job's are known. An empty label list
+// matches nothing.
 bool matches(const Policy& policy, const Job& job);
 
 struct Assignment {
@@ -45,8 +52,9 @@ struct Assignment {
   std::optional<JobRefusal> refusal;  // set exactly when there is no policy
 };
 
-// Each queued job once (merged by id): fewest labels wins, then the higher priority; an exact tie is
-// ambiguous.
+// Each queued job once (merged by id), in the order of its first appearance: fewest labels wins, then the
+// higher priority; an exact tie is ambiguous. A paused policy keeps its jobs; a draining one owns a job only
+// if no other policy matches it, so that a renamed policy never ties with its own remains.
 std::vector<Assignment> assign(const std::vector<Job>& jobs, const std::vector<Policy>& policies);
 
 }  // namespace agent::domain

@@ -96,6 +96,7 @@ enum class LimitingFactor {
   root_refused,
   no_free_slot,
   journal_unreadable,
+  policy_minimum,  // nothing more is asked for than the policy's own minimum
 };
 
 std::string_view to_string(State);

@@ -1,0 +1,129 @@
+#include "domain/capacity.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+
+namespace agent::domain {
+namespace {
+
+constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
+
+std::int64_t natural(std::int64_t count) { return std::max<std::int64_t>(count, 0); }
+
+std::int64_t sum(std::int64_t a, std::int64_t b) {
+  std::int64_t result = 0;
+  return __builtin_add_overflow(natural(a), natural(b), &result) ? kUnlimited : result;
+}
+
+std::int64_t left_of(std::int64_t limit, std::int64_t used) {
+  return std::max<std::int64_t>(natural(limit) - natural(used), 0);
+}
+
+// One policy while slots are handed out.
+struct Share {
+  const PolicyDemand* demand = nullptr;
+  Grant grant;
+  std::int64_t needed = 0;         // still wanted and not granted
+  std::int64_t level = 0;          // live attempts, granted ones included
+  std::int64_t* target = nullptr;  // what its target's cap still allows
+};
+
+Share share_of(const PolicyDemand& demand, std::int64_t* target) {
+  Share share{&demand, {}, 0, natural(demand.active), target};
+  share.grant.policy = demand.policy;
+  share.grant.wanted = sum(demand.queued, demand.busy);
+  share.grant.desired = std::min(std::max(share.grant.wanted, natural(demand.min)), natural(demand.max));
+  if (demand.blocked == LimitingFactor::none) share.needed = left_of(share.grant.desired, demand.active);
+  return share;
+}
+
+bool before(const Share* a, const Share* b) {
+  if (a->demand->priority != b->demand->priority) return a->demand->priority > b->demand->priority;
+  if (a->level != b->level) return a->level < b->level;
+  return a->demand->policy < b->demand->policy;
+}
+
+// The best candidates, in order: all that share the highest priority and, in it, the lowest level. `next` is
+// the level at which others join them.
+std::vector<Share*> front(std::vector<Share>& shares, std::int64_t& next) {
+  std::vector<Share*> open;
+  for (Share& share : shares) {
+    if (share.needed > 0 && *share.target > 0) open.push_back(&share);
+  }
+  std::stable_sort(open.begin(), open.end(), before);
+  next = kUnlimited;
+  const auto end = std::find_if(open.begin(), open.end(), [&](const Share* share) {
+    return share->demand->priority != open.front()->demand->priority || share->level != open.front()->level;
+  });
+  if (end != open.end() && (*end)->demand->priority == open.front()->demand->priority) next = (*end)->level;
+  open.erase(end, open.end());
+  return open;
+}
+
+// How many slots each of the front can take in turn before anything about their order or limits changes.
+// Handing these out at once gives what one slot at a time would give, in time that does not depend on counts.
+std::int64_t whole_rounds(const std::vector<Share*>& front, std::int64_t next, std::int64_t headroom) {
+  std::map<const std::int64_t*, std::int64_t> of_target;
+  for (const Share* share : front)
+    ++of_target[share->target];
+  std::int64_t rounds = std::min(headroom / static_cast<std::int64_t>(front.size()), next - front[0]->level);
+  for (const Share* share : front)
+    rounds = std::min(rounds, share->needed);
+  for (const auto& [left, count] : of_target)
+    rounds = std::min(rounds, *left / count);
+  return rounds;
+}
+
+void give(Share& share, std::int64_t slots, std::int64_t& headroom) {
+  share.grant.start += slots;
+  share.needed -= slots;
+  share.level += slots;
+  *share.target -= slots;
+  headroom -= slots;
+}
+
+LimitingFactor limit_of(const Share& share, std::int64_t headroom) {
+  if (share.demand->blocked != LimitingFactor::none) return share.demand->blocked;
+  if (share.needed > 0) return headroom > 0 ? LimitingFactor::target_cap : LimitingFactor::host_capacity;
+  if (share.grant.desired < share.grant.wanted) return LimitingFactor::policy_maximum;
+  return share.grant.desired > share.grant.wanted ? LimitingFactor::policy_minimum : LimitingFactor::demand;
+}
+
+}  // namespace
+
+std::vector<Grant> allocate(const HostLimits& host, const std::vector<PolicyDemand>& demands) {
+  std::map<std::string, std::int64_t> target_left;
+  std::vector<Share> shares;
+  shares.reserve(demands.size());
+  for (const PolicyDemand& demand : demands) {
+    const auto active = host.active_of_target.find(demand.target_key);
+    const std::int64_t used = active == host.active_of_target.end() ? 0 : active->second;
+    const std::int64_t left = host.target_cap > 0 ? left_of(host.target_cap, used) : kUnlimited;
+    shares.push_back(share_of(demand, &target_left.try_emplace(demand.target_key, left).first->second));
+  }
+
+  std::int64_t headroom = left_of(host.capacity, host.active);
+  while (headroom > 0) {
+    std::int64_t next = 0;
+    const std::vector<Share*> best = front(shares, next);
+    if (best.empty()) break;
+    const std::int64_t rounds = whole_rounds(best, next, headroom);
+    if (rounds == 0) {
+      give(*best.front(), 1, headroom);
+      continue;
+    }
+    for (Share* share : best)
+      give(*share, rounds, headroom);
+  }
+
+  std::vector<Grant> grants;
+  grants.reserve(shares.size());
+  for (Share& share : shares) {
+    share.grant.limited_by = limit_of(share, headroom);
+    grants.push_back(share.grant);
+  }
+  return grants;
+}
+
+}  // namespace agent::domain
