@@ -94,10 +94,10 @@ void ProcessTest::SetUp() {
 }
 
 void ProcessTest::TearDown() {
-  for (const auto& [key, identity] : made_) {
+  for (const auto& [key, identity] : made_)
     EXPECT_TRUE(host_->stop(key, identity, Millis(0), {}).ok()) << key;
-    EXPECT_TRUE(eventually([&, &made = key] { return host_->forget(made).ok(); })) << key;
-  }
+  for (const auto& entry : made_)
+    EXPECT_TRUE(eventually([&] { return host_->forget(entry.first).ok(); })) << entry.first;
   host_.reset();
 }
 

@@ -164,7 +164,7 @@ TEST_F(GateTest, TheChildBecomesTheAccountAndNothingMore) {
   EXPECT_NE(status.find("Groups:\t \n"), std::string::npos);
   EXPECT_NE(status.find("CapEff:\t0000000000000000\n"), std::string::npos);
   EXPECT_NE(status.find("SigBlk:\t0000000000000000\n"), std::string::npos);
-  EXPECT_NE(status.find("SigIgn:\t0000000000000000\n"), std::string::npos);
+  EXPECT_NE(status.find("SigIgn:\t0000000000000000\n"), std::string::npos) << status;
   EXPECT_EQ(read_text(work_ + "/umask"), "0022\n");
   EXPECT_EQ(read_text(work_ + "/pwd"), work_ + "\n");
   const std::string fds = read_text(work_ + "/fd");
