@@ -305,7 +305,7 @@ Result<void> Host::forget(std::string_view key) {
   auto some = cgroups_.populated(key);
   if (!some) return some.error();
   auto child = records_.child_record(key);
-  bool alive = *some || watcher_->watching(key);
+  bool alive = *some || watcher_->runs(key);
   if (child && *child) {
     auto live = open_live((*child)->identity, boot_);
     if (!live) return live.error();

@@ -69,10 +69,11 @@ Result<void> ExitWatcher::watch(std::string_view key, const ProcessIdentity& ide
   return {};
 }
 
-bool ExitWatcher::watching(std::string_view key) const {
+bool ExitWatcher::runs(std::string_view key) const {
   const std::lock_guard lock(mutex_);
-  return std::any_of(entries_.begin(), entries_.end(),
-                     [&](const auto& entry) { return entry.second.key == key; });
+  return std::any_of(entries_.begin(), entries_.end(), [&](const auto& entry) {
+    return entry.second.key == key && !ended(entry.second.pidfd, domain::Millis(0));
+  });
 }
 
 void ExitWatcher::run() {

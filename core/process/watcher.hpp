@@ -23,7 +23,8 @@ class ExitWatcher {
 
   // Watches the process of a key; does nothing if that very process is watched already.
   Result<void> watch(std::string_view key, const ProcessIdentity& identity, Fd pidfd);
-  [[nodiscard]] bool watching(std::string_view key) const;
+  // Whether a watched process of the key still runs; one whose end is only not told yet does not.
+  [[nodiscard]] bool runs(std::string_view key) const;
 
  private:
   struct Entry {

@@ -97,7 +97,7 @@ void ProcessTest::TearDown() {
   for (const auto& [key, identity] : made_)
     EXPECT_TRUE(host_->stop(key, identity, Millis(0), {}).ok()) << key;
   for (const auto& entry : made_)
-    EXPECT_TRUE(eventually([&] { return host_->forget(entry.first).ok(); })) << entry.first;
+    EXPECT_TRUE(host_->forget(entry.first).ok()) << entry.first;
   host_.reset();
 }
 
