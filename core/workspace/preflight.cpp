@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <system_error>
 
 #include "workspace/filesystem.hpp"
@@ -162,14 +163,16 @@ std::vector<Inode> chain_of(const std::string& path) {
 enum class Overlap { none, equal, nested };
 
 Overlap overlap(const Seen& seen, const std::string& other) {
-  const auto parts = components(other);
+  std::error_code error;
+  const auto real = std::filesystem::weakly_canonical(other, error).string();
+  const auto parts = components(error ? other : real);
   if (!parts) return Overlap::none;
   const auto shorter = std::min(parts->size(), seen.parts.size());
   const auto length = static_cast<std::ptrdiff_t>(shorter);
   if (std::equal(parts->begin(), parts->begin() + length, seen.parts.begin())) {
     return parts->size() == seen.parts.size() ? Overlap::equal : Overlap::nested;
   }
-  auto chain = chain_of(other);
+  auto chain = chain_of(error ? other : real);
   const bool exists = !chain.empty() && chain.back() == Inode{0, 0};
   if (exists) chain.pop_back();
   if (exists && seen.complete && chain.back() == seen.chain.back()) return Overlap::equal;

@@ -120,7 +120,7 @@ class Remover {
   void settle(int error) {
     if (error == 0) {
       ++removed_;
-    } else if (error != ENOENT) {
+    } else if (error != ENOENT && error != EISDIR && error != ENOTDIR) {  // those: it was just swapped
       obstacles_.count(error);
       if (!levels_.empty()) ++levels_.back().kept;
     }
