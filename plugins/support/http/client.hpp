@@ -40,9 +40,10 @@ class Client {
   // origin.
   Outcome download(Request request, Receiver& receiver, Caller& caller);
 
+  struct State;  // the library's own
+
  private:
   friend class Batch;
-  struct State;
   std::shared_ptr<State> state_;
 };
 

@@ -76,4 +76,12 @@ std::optional<Url> parse_url(std::string_view text) {
   return result;
 }
 
+std::optional<std::int64_t> parse_date(std::string_view text) {
+  if (text.empty() || text.size() > 64) return std::nullopt;
+  const std::string copy(text);
+  const auto seconds = curl_getdate(copy.c_str(), nullptr);
+  if (seconds == -1) return std::nullopt;
+  return seconds;
+}
+
 }  // namespace plugins::http

@@ -25,4 +25,7 @@ struct Url {
 // Nothing if it is not an absolute URL, is longer than 8 KiB, or holds control characters or spaces.
 std::optional<Url> parse_url(std::string_view text);
 
+// Seconds since 1970 UTC of an HTTP date, as in the Date header.
+std::optional<std::int64_t> parse_date(std::string_view text);
+
 }  // namespace plugins::http
