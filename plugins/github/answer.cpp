@@ -58,7 +58,8 @@ bool mentions(std::string_view text, std::string_view words) {
 bool is_json(const http::Response& response) {
   auto type = response.header("content-type").value_or("");
   type = type.substr(0, type.find(';'));
-  while (type.ends_with(' ')) type.remove_suffix(1);
+  while (type.ends_with(' '))
+    type.remove_suffix(1);
   if (!type.empty() && type.size() <= 100 && mentions(type, "application/")) {
     return mentions(type.substr(type.find('/')), "/json") || mentions(type, "+json");
   }

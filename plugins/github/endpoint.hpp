@@ -13,9 +13,9 @@ struct Endpoint {
   http::Url origin;  // of that base
 };
 
-// github.com and *.ghe.com have a host of their own for the API; any other host is a GitHub Enterprise Server. Throws
-// rmgr::Error `invalid` for anything that is no plain base URL, and for http to a host that is not this machine or
-// when `allow_http` is off.
+// github.com and *.ghe.com have a host of their own for the API; any other host is a GitHub Enterprise
+// Server. Throws rmgr::Error `invalid` for anything that is no plain base URL, and for http to a host that is
+// not this machine or when `allow_http` is off.
 Endpoint endpoint_of(std::string_view url, bool allow_http);
 
 // The path of a target below the base: /repos/OWNER/REPOSITORY or /orgs/ORGANIZATION.
@@ -25,5 +25,7 @@ struct TargetPath {
 };
 // Throws rmgr::Error `invalid` for anything else than owner/repository or an organization.
 TargetPath target_path(std::string_view target);
+
+bool is_repository(std::string_view text);  // owner/repository
 
 }  // namespace plugins::github

@@ -13,7 +13,8 @@ class Reader {
   explicit Reader(std::string_view text) : text_(text) {}
 
   void skip_space() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t')) ++at_;
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t'))
+      ++at_;
   }
   [[nodiscard]] bool end() const { return at_ == text_.size(); }
   bool take(char c) {

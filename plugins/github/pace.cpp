@@ -12,7 +12,8 @@ constexpr int kMaxDoublings = 5;  // 30 s doubled five times is past the longest
 
 std::optional<Pace::Wait> Pace::wait(Millis now, std::size_t fingerprint) const {
   if (now < held_until_) return Wait{false, held_until_ - now};
-  if (rejections_ > 0 && fingerprint == rejected_ && now < quiet_until_) return Wait{true, quiet_until_ - now};
+  if (rejections_ > 0 && fingerprint == rejected_ && now < quiet_until_)
+    return Wait{true, quiet_until_ - now};
   return std::nullopt;
 }
 
@@ -28,6 +29,8 @@ void Pace::rejected(Millis now, std::size_t fingerprint) {
   rejections_ = std::min(rejections_ + 1, kMaxDoublings + 1);
 }
 
-void Pace::accepted() { rejections_ = 0; }
+void Pace::accepted(std::size_t fingerprint) {
+  if (fingerprint == rejected_) rejections_ = 0;
+}
 
 }  // namespace plugins::github

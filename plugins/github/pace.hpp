@@ -25,7 +25,8 @@ class Pace {
   void limited(Millis now, Millis duration);
   // The server rejected this credential; each time in a row doubles how long it is not asked again.
   void rejected(Millis now, std::size_t fingerprint);
-  void accepted();
+  // The server took this credential.
+  void accepted(std::size_t fingerprint);
 
  private:
   Millis held_until_{0};

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <utility>
@@ -14,14 +15,14 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr int kMaxDepth = 32;
-constexpr std::size_t kMaxItems = 10'000;     // of one page
-constexpr std::size_t kMaxRows = 1'000;       // of the downloads
+constexpr std::size_t kMaxItems = 10'000;  // of one page
+constexpr std::size_t kMaxRows = 1'000;    // of the downloads
 constexpr std::size_t kMaxMessage = 1'000;
 
 // Large members of a listing that nobody reads; leaving them out keeps a page of jobs small in memory.
 bool unread(const Json& key) {
-  static constexpr std::array<std::string_view, 6> names{"steps",       "head_commit",     "repository",
-                                                         "head_repository", "pull_requests", "referenced_workflows"};
+  static constexpr std::array<std::string_view, 6> names{
+      "steps", "head_commit", "repository", "head_repository", "pull_requests", "referenced_workflows"};
   const auto& text = key.get_ref<const std::string&>();
   return std::find(names.begin(), names.end(), text) != names.end();
 }
@@ -48,7 +49,8 @@ const Json* member(const Json& object, const char* name) {
 std::optional<std::int64_t> integer(const Json& object, const char* name) {
   const auto* value = member(object, name);
   if (value == nullptr || !value->is_number_integer()) return std::nullopt;
-  if (value->is_number_unsigned() && value->get<std::uint64_t>() > std::uint64_t{INT64_MAX}) return std::nullopt;
+  if (value->is_number_unsigned() && value->get<std::uint64_t>() > std::uint64_t{INT64_MAX})
+    return std::nullopt;
   return value->get<std::int64_t>();
 }
 
@@ -159,14 +161,32 @@ std::optional<rmgr::Registration> parse_registration(std::string_view body, std:
   const auto* runner = member(*json, "runner");
   const auto id = runner == nullptr ? std::nullopt : id_of(*runner, "id");
   const auto given = runner == nullptr ? std::nullopt : text(*runner, "name");
-  if (json->is_object() && json->contains("encoded_jit_config") && (*json)["encoded_jit_config"].is_string()) {
+  if (json->is_object() && json->contains("encoded_jit_config") &&
+      (*json)["encoded_jit_config"].is_string()) {
     auto& secret = (*json)["encoded_jit_config"].get_ref<std::string&>();
-    if (id && given == name && !secret.empty() && secret.size() <= RMGR_SECRET_MAX) {
+    // It becomes the value of a variable of the runner's environment.
+    const bool plain =
+        std::all_of(secret.begin(), secret.end(), [](char c) { return c > ' ' && c < '\x7f'; });
+    if (id && given == name && plain && !secret.empty() && secret.size() <= RMGR_SECRET_MAX) {
       result.emplace(rmgr::Registration{*id, rmgr::Secret(std::string_view(secret))});
     }
     rmgr::wipe(secret.data(), secret.size());
   }
   return result;
+}
+
+std::string registration_body(const rmgr::RegistrationRequest& request) {
+  // The group is always named, because the server refuses a request without one; 1 is the default group.
+  const Json body{{"name", request.name},
+                  {"runner_group_id", request.runner_group_id > 0 ? request.runner_group_id : 1},
+                  {"labels", request.labels},
+                  {"work_folder", request.work_folder.empty() ? "_work" : request.work_folder}};
+  try {
+    return body.dump();
+  } catch (const Json::exception&) {
+    throw rmgr::Error(rmgr::Status::invalid,
+                      "The name, a label or the work folder of the runner is not UTF-8.");
+  }
 }
 
 std::optional<std::vector<Download>> parse_downloads(std::string_view body) {

@@ -1,5 +1,5 @@
-// The JSON that GitHub sends. Every function answers nothing for a body that is not what it should be; none throws
-// for what is in a body.
+// The JSON that GitHub sends. Every function answers nothing for a body that is not what it should be; none
+// throws for what is in a body.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +31,12 @@ enum class PageKind { runs, jobs, repositories, runners };
 
 std::optional<Page> parse_page(PageKind kind, std::string_view body);
 
-// Wipes the secret's copies that it makes; the body is the caller's to wipe. Refuses a name that is not `name`.
+// Wipes the secret's copies that it makes; the body is the caller's to wipe. Refuses a name that is not
+// `name`.
 std::optional<rmgr::Registration> parse_registration(std::string_view body, std::string_view name);
+
+// The body of a registration. Throws rmgr::Error `invalid` for text that is not UTF-8.
+std::string registration_body(const rmgr::RegistrationRequest& request);
 
 struct Download {
   std::string os, architecture, url, filename, sha256;

@@ -12,8 +12,8 @@ struct Name {
   std::string stem;     // what stands before the version, without its dash
 };
 
-// Takes `actions-runner-linux-x64-2.331.0.tar.gz` apart. Nothing if it does not end with .tar.gz or .zip, or if its
-// last dash-separated part is no version.
+// Takes `actions-runner-linux-x64-2.331.0.tar.gz` apart. Nothing if it does not end with .tar.gz or .zip, or
+// if its last dash-separated part is no version.
 inline std::optional<Name> parse_name(std::string_view file) {
   if (file.size() > 255) return std::nullopt;
   for (const std::string_view ending : {".tar.gz", ".zip"}) {
