@@ -76,13 +76,20 @@ Session::Authorization::Authorization(Session& session) : session_(session) {
 }
 
 void Session::Authorization::read() {
-  session_.host_.secrets().with_secret(
-      session_.settings_.token, [this](rmgr::SecretView value) { token_ = http::Secret(value.reveal()); });
+  const auto& settings = session_.settings_;
+  // A secret that cannot be read says nothing about the target, so its own status would mislead.
+  try {
+    session_.host_.secrets().with_secret(
+        settings.token, [this](rmgr::SecretView value) { token_ = http::Secret(value.reveal()); });
+    if (!settings.proxy_credentials.empty()) {
+      session_.host_.secrets().with_secret(settings.proxy_credentials, [this](rmgr::SecretView value) {
+        session_.client_.set_proxy_credentials(http::Secret(value.reveal()));
+      });
+    }
+  } catch (const Error& error) {
+    throw Error(Status::unauthorized, error.what());
+  }
   fingerprint_ = std::hash<std::string_view>{}(token_.view());
-  if (session_.settings_.proxy_credentials.empty()) return;
-  session_.host_.secrets().with_secret(session_.settings_.proxy_credentials, [this](rmgr::SecretView value) {
-    session_.client_.set_proxy_credentials(http::Secret(value.reveal()));
-  });
 }
 
 http::Request Session::Authorization::request(http::Method method, std::string url) const {
