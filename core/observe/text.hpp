@@ -1,4 +1,4 @@
-// Parts of scrubbing and printing text; used inside this room.
+// Parts of scrubbing and printing text.
 #pragma once
 
 #include <cstddef>

@@ -1,0 +1,68 @@
+#include "config/json.hpp"
+
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "config/units.hpp"
+
+namespace agent::config {
+namespace {
+
+using Json = nlohmann::json;  // sorts its keys
+
+Json scalar(const Node& node, Problems& problems) {
+  switch (written_as(node)) {
+    case Written::boolean: return node.text == "true";
+    case Written::integer:
+      if (const auto value = parse_integer(node.text)) return *value;
+      problems.add(node.mark,
+                   "the number " + shown(node.text) + " is too large; put it in quotes if it is text");
+      return nullptr;
+    case Written::real: {
+      double value = 0;
+      const char* end = node.text.data() + node.text.size();
+      const auto parsed = std::from_chars(node.text.data(), end, value);
+      if (parsed.ec == std::errc{} && parsed.ptr == end && std::isfinite(value)) return value;
+      problems.add(node.mark,
+                   "the number " + shown(node.text) + " cannot be kept; put it in quotes if it is text");
+      return nullptr;
+    }
+    case Written::trap:
+      problems.add(node.mark,
+                   "YAML may read the unquoted " + shown(node.text) +
+                       " as something else; write true or false, a plain number, or put it in quotes");
+      return nullptr;
+    case Written::text: break;
+  }
+  return node.text;
+}
+
+Json convert(const Node& node, Problems& problems) {
+  switch (node.kind) {
+    case Node::Kind::null:
+      problems.add(node.mark, "there is no value here; write one or remove the key");
+      return nullptr;
+    case Node::Kind::scalar: return scalar(node, problems);
+    case Node::Kind::sequence: {
+      Json all = Json::array();
+      for (const Node& item : node.items)
+        all.push_back(convert(item, problems));
+      return all;
+    }
+    case Node::Kind::map: break;
+  }
+  Json all = Json::object();
+  for (const Entry& entry : node.entries)
+    all[entry.key] = convert(entry.value, problems);
+  return all;
+}
+
+}  // namespace
+
+std::string to_json(const Node* node, Problems& problems) {
+  if (node == nullptr) return "{}";
+  return convert(*node, problems).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace agent::config

@@ -1,0 +1,190 @@
+#include "config/yaml.hpp"
+
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/parser.h>
+
+#include <exception>
+#include <sstream>
+#include <utility>
+
+#include "observe/log.hpp"
+
+namespace agent::config {
+namespace {
+
+constexpr std::size_t kDeepest = 24;
+constexpr std::size_t kMostKeys = 2'000;
+constexpr std::size_t kMostNodes = 50'000;
+
+Mark to_mark(const YAML::Mark& mark) {
+  return mark.is_null() ? Mark{} : Mark{mark.line + 1, mark.column + 1};
+}
+
+// Ends the parse; the reason is recorded already.
+struct GivenUp {};
+
+// Builds the tree from the parser's events. The parser's own node type is not used: it keeps duplicate keys,
+// expands aliases and loses the quotes.
+class Builder final : public YAML::EventHandler {
+ public:
+  explicit Builder(Problems& problems) : problems_(problems) {}
+
+  [[nodiscard]] std::optional<Node> take_root() { return std::move(root_); }
+
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (++documents_ == 1) return;
+    problems_.add(to_mark(mark), "a second document begins here; the file must hold exactly one");
+    throw GivenUp{};
+  }
+  void OnDocumentEnd() override {}
+
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    Node node;
+    node.mark = to_mark(mark);
+    put(std::move(node), anchor);
+  }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
+    problems_.add(to_mark(mark), "aliases (*name) are not used here; write the value out");
+    Node node;
+    node.mark = to_mark(mark);
+    node.kind = Node::Kind::scalar;
+    put(std::move(node), 0);
+  }
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& value) override {
+    Node node;
+    node.kind = Node::Kind::scalar;
+    node.mark = to_mark(mark);
+    node.text = value;
+    node.quoted = tag == "!";
+    check_tag(tag, node.mark);
+    put(std::move(node), anchor);
+  }
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    open(Node::Kind::sequence, mark, tag, anchor);
+  }
+  void OnSequenceEnd() override { close(); }
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    open(Node::Kind::map, mark, tag, anchor);
+  }
+  void OnMapEnd() override { close(); }
+
+ private:
+  struct Level {
+    Node node;
+    std::optional<Entry> entry;  // of a map: its key was read, its value was not
+    bool refused = false;
+  };
+
+  void check_tag(const std::string& tag, Mark mark) {
+    if (tag.empty() || tag == "?" || tag == "!") return;
+    problems_.add(mark, "tags (!name) are not used here; leave it out");
+  }
+
+  void open(Node::Kind kind, const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
+    Level level;
+    level.node.kind = kind;
+    level.node.mark = to_mark(mark);
+    check_tag(tag, level.node.mark);
+    check_anchor(anchor, level.node.mark);
+    if (levels_.size() == kDeepest) {
+      problems_.add(level.node.mark, "nested too deeply; at most " + std::to_string(kDeepest) + " levels");
+      throw GivenUp{};
+    }
+    levels_.push_back(std::move(level));
+  }
+
+  void close() {
+    Node node = std::move(levels_.back().node);
+    levels_.pop_back();
+    put(std::move(node), 0);
+  }
+
+  void check_anchor(YAML::anchor_t anchor, Mark mark) {
+    if (anchor != 0) problems_.add(mark, "anchors (&name) are not used here; leave it out");
+  }
+
+  void put(Node node, YAML::anchor_t anchor) {
+    check_anchor(anchor, node.mark);
+    if (++nodes_ > kMostNodes) {
+      problems_.add(node.mark, "too many values; at most " + std::to_string(kMostNodes));
+      throw GivenUp{};
+    }
+    if (levels_.empty()) {
+      root_ = std::move(node);
+      return;
+    }
+    Level& level = levels_.back();
+    if (level.node.kind == Node::Kind::sequence) {
+      level.node.items.push_back(std::move(node));
+    } else if (!level.entry) {
+      key(level, std::move(node));
+    } else {
+      value(level, std::move(node));
+    }
+  }
+
+  // A key that is refused takes its value with it.
+  void key(Level& level, Node node) {
+    level.refused = true;
+    if (node.kind != Node::Kind::scalar) {
+      problems_.add(node.mark, "a key must be a plain word");
+    } else if (node.text == "<<" && !node.quoted) {
+      problems_.add(node.mark, "merge keys (<<) are not used here; write the values out");
+    } else {
+      level.refused = false;
+    }
+    level.entry = Entry{std::move(node.text), node.mark, {}};
+  }
+
+  void value(Level& level, Node node) {
+    Entry entry = std::move(*level.entry);
+    level.entry.reset();
+    if (level.refused) return;
+    // The parser places a missing value where the next token stands.
+    if (node.kind == Node::Kind::null) node.mark = entry.mark;
+    for (const Entry& before : level.node.entries) {
+      if (before.key != entry.key) continue;
+      problems_.add(entry.mark, "the key " + shown(entry.key) + " was given already in line " +
+                                    std::to_string(before.mark.line) + "; a key counts once");
+      return;
+    }
+    if (level.node.entries.size() == kMostKeys) {
+      problems_.add(entry.mark, "too many keys in one map; at most " + std::to_string(kMostKeys));
+      throw GivenUp{};
+    }
+    entry.value = std::move(node);
+    level.node.entries.push_back(std::move(entry));
+  }
+
+  Problems& problems_;
+  std::optional<Node> root_;
+  std::vector<Level> levels_;
+  std::size_t nodes_ = 0;
+  int documents_ = 0;
+};
+
+}  // namespace
+
+std::optional<Node> parse_yaml(const std::string& text, Problems& problems) {
+  Builder builder(problems);
+  try {
+    std::istringstream in(text);
+    YAML::Parser parser(in);
+    while (parser.HandleNextDocument(builder)) {
+    }
+    return builder.take_root();
+  } catch (const GivenUp&) {
+    return builder.take_root();
+  } catch (const YAML::Exception& error) {
+    problems.add(to_mark(error.mark), "this is not YAML: " + observe::scrub(error.msg));
+  } catch (const std::exception&) {
+    problems.add({}, "this is not YAML");
+  }
+  return std::nullopt;
+}
+
+}  // namespace agent::config
