@@ -1,0 +1,255 @@
+#include "support/agent.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <stdexcept>
+#include <thread>
+
+extern char** environ;
+
+namespace testkit {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+namespace {
+
+pid_t spawn(const std::vector<std::string>& argv, int output, const std::string& error_file) {
+  std::vector<char*> words;
+  for (const std::string& word : argv) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  if (output >= 0) posix_spawn_file_actions_adddup2(&actions, output, 1);
+  if (!error_file.empty()) {
+    posix_spawn_file_actions_addopen(&actions, 2, error_file.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+  }
+  pid_t pid = -1;
+  const int failed = posix_spawn(&pid, argv[0].c_str(), &actions, nullptr, words.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (failed != 0) throw std::runtime_error("cannot start " + argv[0]);
+  return pid;
+}
+
+AttemptView view_of(const json& row) {
+  const auto text = [&row](const char* name) {
+    return row.contains(name) && row[name].is_string() ? row[name].get<std::string>() : std::string();
+  };
+  AttemptView view;
+  view.id = text("id");
+  view.policy = text("policy");
+  view.state = text("state");
+  view.outcome = text("outcome");
+  view.reason = text("reason");
+  view.pending = text("pending");
+  if (row["pid"].is_number()) view.pid = row["pid"];
+  if (row["exit_code"].is_number()) view.exit_code = row["exit_code"].get<std::int64_t>();
+  view.clean_exit = row.value("clean_exit", false);
+  view.owes_deregistration = row.value("owes_deregistration", false);
+  const json& times = row["times"];
+  view.demand_seen_ms = times.value("demand_seen_ms", std::int64_t{0});
+  view.package_acquired_ms = times.value("package_acquired_ms", std::int64_t{0});
+  view.materialized_ms = times.value("materialized_ms", std::int64_t{0});
+  view.prepared_ms = times.value("prepared_ms", std::int64_t{0});
+  view.registered_ms = times.value("registered_ms", std::int64_t{0});
+  view.held_ms = times.value("held_ms", std::int64_t{0});
+  view.started_ms = times.value("started_ms", std::int64_t{0});
+  return view;
+}
+
+std::vector<AttemptView> views_of(const std::string& document) {
+  std::vector<AttemptView> views;
+  const json parsed = json::parse(document, nullptr, false);
+  if (parsed.is_discarded() || !parsed.contains("attempts")) return views;
+  for (const json& row : parsed["attempts"]) views.push_back(view_of(row));
+  return views;
+}
+
+int entries(const std::string& directory, const std::string& except = "") {
+  std::error_code ignored;
+  int count = 0;
+  for (const auto& entry : fs::directory_iterator(directory, ignored)) {
+    if (entry.path().filename() != except) ++count;
+  }
+  return count;
+}
+
+bool alive(std::int64_t pid) { return pid > 0 && ::kill(static_cast<pid_t>(pid), 0) == 0; }
+
+}  // namespace
+
+std::string run_program(const std::vector<std::string>& argv, int* exit_code) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("pipe failed");
+  const pid_t pid = spawn(argv, ends[1], "/dev/null");
+  ::close(ends[1]);
+  std::string output;
+  char buffer[65536];
+  for (ssize_t got = 0; (got = ::read(ends[0], buffer, sizeof buffer)) > 0;) {
+    output.append(buffer, static_cast<std::size_t>(got));
+  }
+  ::close(ends[0]);
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  if (exit_code != nullptr) *exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return output;
+}
+
+Agent::Agent(AgentSetup setup) : setup_(std::move(setup)) { write_configuration(); }
+
+Agent::~Agent() {
+  std::vector<AttemptView> live;
+  if (pid_ > 0) live = live_attempts();
+  kill_hard();
+  // A test that failed half-way leaves no runner behind: SIGTERM makes a shim end its tree.
+  for (const AttemptView& attempt : live) {
+    if (attempt.state != "cleaned" && alive(attempt.pid)) ::kill(static_cast<pid_t>(attempt.pid), SIGTERM);
+  }
+}
+
+void Agent::write_configuration() const {
+  fs::create_directories(runtimes());
+  fs::permissions(runtimes(), fs::perms(0711));
+  const std::string token_file = setup_.directory + "/token";
+  std::ofstream(token_file) << setup_.token << "\n";
+  fs::permissions(token_file, fs::perms(0600));
+  const std::string accounts = !setup_.provider_config.empty() ? setup_.provider_config
+                               : ::geteuid() == 0 ? "{run_as: {uid_range: {first: 61000, count: 64}}}"
+                                                  : "{allow_shared_account: true}";
+  std::ostringstream yaml;
+  yaml << "state: " << state() << "\n"
+       << "host: {capacity: " << setup_.capacity << ", drain_timeout: " << setup_.drain_timeout << "}\n"
+       << "polling: {quiet: " << setup_.poll << ", active: " << setup_.poll << ", allow_below_floor: true}\n"
+       << "log: {level: debug, file: " << log_file() << "}\n"
+       << "plugins: {directories: [" << setup_.plugins << "]}\n"
+       << "gateways:\n  - name: github\n    plugin: github\n    required: true\n    config: {url: \""
+       << setup_.github_url << "\", token: \"file:" << token_file << "\", allow_http: true}\n"
+       << "package_sources:\n  - name: packages\n    required: true\n";
+  if (setup_.mirror.empty()) {
+    yaml << "    plugin: github\n    config: {url: \"" << setup_.github_url << "\", token: \"file:" << token_file
+         << "\", allow_http: true}\n";
+  } else {
+    yaml << "    plugin: mirror\n    config: {directory: " << setup_.mirror << "}\n";
+  }
+  yaml << "providers:\n  - name: runners\n    plugin: " << setup_.provider << "\n    required: true\n    config: "
+       << accounts << "\npolicies:\n";
+  for (const PolicySpec& policy : setup_.policies) {
+    yaml << "  - name: " << policy.name << "\n    target: " << policy.target << "\n    labels: [";
+    for (std::size_t index = 0; index < policy.labels.size(); ++index) {
+      yaml << (index > 0 ? ", " : "") << policy.labels[index];
+    }
+    yaml << "]\n    root: " << runtimes() << "/" << policy.name << "\n    min: " << policy.min
+         << "\n    max: " << policy.max << "\n";
+    if (!policy.timeouts.empty()) {
+      yaml << "    timeouts: {";
+      for (std::size_t index = 0; index < policy.timeouts.size(); ++index) {
+        yaml << (index > 0 ? ", " : "") << policy.timeouts[index].first << ": " << policy.timeouts[index].second;
+      }
+      yaml << "}\n";
+    }
+  }
+  std::ofstream(config_file()) << yaml.str();
+}
+
+bool Agent::start(std::chrono::milliseconds limit) {
+  pid_ = spawn({setup_.bin + "/runner-manager", "run", "--config", config_file()}, -1, setup_.directory + "/stderr.log");
+  const auto end = std::chrono::steady_clock::now() + limit;
+  while (std::chrono::steady_clock::now() < end) {
+    int status = 0;
+    if (::waitpid(pid_, &status, WNOHANG) == pid_) {
+      pid_ = -1;
+      return false;
+    }
+    if (json::parse(status_json(), nullptr, false).is_object()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  }
+  return false;
+}
+
+void Agent::kill_hard() {
+  if (pid_ <= 0) return;
+  ::kill(pid_, SIGKILL);
+  ::waitpid(pid_, nullptr, 0);
+  pid_ = -1;
+}
+
+std::optional<int> Agent::terminate(std::chrono::milliseconds limit) {
+  if (pid_ <= 0) return std::nullopt;
+  ::kill(pid_, SIGTERM);
+  const auto end = std::chrono::steady_clock::now() + limit;
+  while (std::chrono::steady_clock::now() < end) {
+    int status = 0;
+    if (::waitpid(pid_, &status, WNOHANG) == pid_) {
+      pid_ = -1;
+      return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  return std::nullopt;
+}
+
+std::string Agent::status_json() const {
+  return run_program({setup_.bin + "/runner-manager", "status", "--json", "--config", config_file()}, nullptr);
+}
+
+std::vector<AttemptView> Agent::attempts() const {
+  return views_of(run_program(
+      {setup_.bin + "/runner-manager", "attempts", "--json", "--limit", "10000", "--config", config_file()}, nullptr));
+}
+
+std::vector<AttemptView> Agent::live_attempts() const { return views_of(status_json()); }
+
+std::vector<PolicyView> Agent::policies() const {
+  std::vector<PolicyView> views;
+  const json parsed = json::parse(status_json(), nullptr, false);
+  if (parsed.is_discarded() || !parsed.contains("policies")) return views;
+  for (const json& row : parsed["policies"]) {
+    views.push_back({.name = row.value("name", ""), .limited_by = row.value("limited_by", ""),
+                     .remedy = row.value("remedy", ""), .note = row.value("note", ""),
+                     .queued = row.value("queued", 0), .busy = row.value("busy", 0), .active = row.value("active", 0)});
+  }
+  return views;
+}
+
+Leftovers Agent::leftovers() const {
+  Leftovers left;
+  for (const AttemptView& attempt : attempts()) {
+    if (attempt.state != "cleaned" || attempt.owes_deregistration) ++left.leases;
+    if (alive(attempt.pid)) ++left.processes;
+  }
+  for (const PolicySpec& policy : setup_.policies) {
+    left.directories += entries(runtimes() + "/" + policy.name, ".runner-manager-owner");
+  }
+  left.directories += entries(state() + "/processes");
+  for (const char* root : {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"}) {
+    std::error_code ignored;
+    const std::string installation = json::parse(status_json(), nullptr, false).value("installation", std::string());
+    if (installation.empty()) continue;
+    const fs::path ours = fs::path(root) / ("runner-manager-" + installation.substr(0, 8));
+    for (const auto& entry : fs::directory_iterator(ours, ignored)) {
+      if (entry.is_directory(ignored)) ++left.cgroups;
+    }
+  }
+  return left;
+}
+
+std::int64_t Agent::peak_rss_bytes() const {
+  std::ifstream status("/proc/" + std::to_string(pid_) + "/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.rfind("VmHWM:", 0) == 0) return std::stoll(line.substr(6)) * 1024;
+  }
+  return 0;
+}
+
+}  // namespace testkit

@@ -1,0 +1,97 @@
+// One agent under test: its configuration file, its process, and what it says of itself.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace testkit {
+
+struct PolicySpec {
+  std::string name = "demo";
+  std::string target = "acme/widgets";
+  std::vector<std::string> labels = {"demo"};
+  int min = 0;
+  int max = 10;
+  std::vector<std::pair<std::string, std::string>> timeouts;  // name, duration
+};
+
+struct AgentSetup {
+  std::string directory;  // state, runtimes and the configuration are made below it
+  std::string bin;        // where runner-manager is
+  std::string plugins;    // the plugin directory
+  std::string provider = "native";
+  std::string provider_config;  // YAML flow mapping; empty: job accounts if root, else the shared account
+  std::string github_url;
+  std::string token;
+  int capacity = 2;
+  std::string poll = "200ms";
+  std::string mirror;  // a directory of packages; empty: packages come from GitHub
+  std::string drain_timeout = "60s";
+  std::vector<PolicySpec> policies = {PolicySpec{}};
+};
+
+// One row of `attempts --json`, as far as tests ask.
+struct AttemptView {
+  std::string id, policy, state, outcome, reason, pending;
+  std::int64_t pid = 0;
+  std::optional<std::int64_t> exit_code;
+  bool clean_exit = false;
+  bool owes_deregistration = false;
+  std::int64_t demand_seen_ms = 0, package_acquired_ms = 0, materialized_ms = 0, prepared_ms = 0, registered_ms = 0,
+               held_ms = 0, started_ms = 0;
+};
+
+struct PolicyView {
+  std::string name, limited_by, remedy, note;
+  std::int64_t queued = 0, busy = 0, active = 0;
+};
+
+// What is left of attempts, as the agent's own records and the machine show it.
+struct Leftovers {
+  int registrations = 0, processes = 0, directories = 0, leases = 0, cgroups = 0;
+  [[nodiscard]] int sum() const { return registrations + processes + directories + leases + cgroups; }
+};
+
+class Agent {
+ public:
+  // Writes the configuration and the token file; starts nothing.
+  explicit Agent(AgentSetup setup);
+  ~Agent();  // kills the daemon if it still runs; runners are ended by their shims' own pids
+  Agent(const Agent&) = delete;
+  Agent& operator=(const Agent&) = delete;
+
+  [[nodiscard]] std::string state() const { return setup_.directory + "/state"; }
+  [[nodiscard]] std::string runtimes() const { return setup_.directory + "/runtimes"; }
+  [[nodiscard]] std::string config_file() const { return setup_.directory + "/config.yaml"; }
+  [[nodiscard]] std::string log_file() const { return setup_.directory + "/daemon.log"; }
+
+  // Starts `runner-manager run` and waits until it answers on its control socket.
+  bool start(std::chrono::milliseconds limit = std::chrono::seconds(30));
+  [[nodiscard]] pid_t pid() const { return pid_; }
+  void kill_hard();                 // SIGKILL and reaped
+  std::optional<int> terminate(std::chrono::milliseconds limit = std::chrono::seconds(90));  // SIGTERM; its exit code
+
+  [[nodiscard]] std::vector<AttemptView> attempts() const;  // all, newest first
+  [[nodiscard]] std::vector<AttemptView> live_attempts() const;
+  [[nodiscard]] std::vector<PolicyView> policies() const;
+  [[nodiscard]] std::string status_json() const;
+  // Without registrations, which the emulator knows.
+  [[nodiscard]] Leftovers leftovers() const;
+  [[nodiscard]] std::int64_t peak_rss_bytes() const;
+
+ private:
+  void write_configuration() const;
+  AgentSetup setup_;
+  pid_t pid_ = -1;
+};
+
+// Runs a program to its end; its standard output. `exit_code` may be null.
+std::string run_program(const std::vector<std::string>& argv, int* exit_code);
+
+}  // namespace testkit
