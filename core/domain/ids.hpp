@@ -20,7 +20,8 @@ class Name {
   explicit Name(std::string value) : value_(std::move(value)) {}
   [[nodiscard]] const std::string& str() const { return value_; }
   [[nodiscard]] bool empty() const { return value_.empty(); }
-  auto operator<=>(const Name&) const = default;
+  auto operator<=>(const Name&) const =
+      default;  // NOLINT(modernize-use-nullptr): a false positive of clang-tidy
 
  private:
   std::string value_;
@@ -33,7 +34,8 @@ class Number {
   Number() = default;
   explicit Number(std::int64_t value) : value_(value) {}
   [[nodiscard]] std::int64_t get() const { return value_; }
-  auto operator<=>(const Number&) const = default;
+  auto operator<=>(const Number&) const =
+      default;  // NOLINT(modernize-use-nullptr): a false positive of clang-tidy
 
  private:
   std::int64_t value_ = 0;

@@ -64,6 +64,12 @@ inline Attempt attempt(State state, ProviderKind kind = ProviderKind::native) {
   return made;
 }
 
+inline Attempt intended(State state, TerminationKind kind, ProviderKind provider = ProviderKind::native) {
+  Attempt made = attempt(state, provider);
+  made.termination = Termination{kind, TerminationStep::deregister};
+  return made;
+}
+
 inline Observation observation(EnvironmentView environment, GithubView github,
                                Evidence evidence = Evidence::unknown) {
   Observation seen;
@@ -72,6 +78,24 @@ inline Observation observation(EnvironmentView environment, GithubView github,
   seen.evidence = evidence;
   return seen;
 }
+
+// Each intent in a state in which it is made, and what it means in words.
+struct Intent {
+  TerminationKind kind;
+  State state;
+  bool deregister_first;
+  const char* meaning;
+};
+inline constexpr Intent kIntents[] = {
+    {TerminationKind::surplus, State::idle, true, "exited_idle_without_work"},
+    {TerminationKind::idle_timeout, State::idle, true, "exited_idle_without_work"},
+    {TerminationKind::registration_timeout, State::starting, true,
+     "failed{terminated_after_registration_timeout} replace"},
+    {TerminationKind::job_timeout, State::busy, false, "failed{job_timed_out}"},
+    {TerminationKind::by_operator, State::busy, false, "failed{terminated_by_operator}"},
+    {TerminationKind::by_operator, State::idle, false, "failed{terminated_by_operator}"},
+    {TerminationKind::by_operator, State::starting, false, "failed{terminated_by_operator}"},
+};
 
 inline std::string describe(const Outcome& outcome) {
   std::string text{to_string(outcome.kind)};
