@@ -71,10 +71,9 @@ std::optional<std::string> refuse_manifest(const Manifest& manifest) {
   return std::nullopt;
 }
 
-// From the manifest's text and the library's file; fills `found`.
+// Fills `found`. The text is read also where it is not trusted, so that the refusal stands under the plugin's
+// id.
 void examine(const fs::path& manifest_path, bool trust_any_owner, Discovered& found) {
-  if (!trust_any_owner) found.refusal = untrusted(manifest_path.string());
-  if (found.refusal) return;
   const auto text = read_bounded(manifest_path);
   if (!text) {
     found.refusal = "Its manifest cannot be read or is larger than 64 KiB; install it anew.";
@@ -88,7 +87,9 @@ void examine(const fs::path& manifest_path, bool trust_any_owner, Discovered& fo
   found.manifest = std::move(*manifest);
   const fs::path library = manifest_path.parent_path() / found.manifest.library;
   found.path = library.string();
+  if (!trust_any_owner) found.refusal = untrusted(manifest_path.string());
   struct stat info {};
+  if (found.refusal) return;
   if (::lstat(library.c_str(), &info) != 0) {
     found.refusal = "Its library " + library.string() + " is not there; install it anew.";
   } else if (!S_ISREG(info.st_mode)) {

@@ -109,11 +109,9 @@ Result<std::size_t> read(std::string_view reference, Buffer& buffer) {
   const std::size_t colon = reference.find(':');
   const std::string_view kind = reference.substr(0, colon);
   const std::string_view rest = colon == std::string_view::npos ? "" : reference.substr(colon + 1);
-  if (kind == "file") {
-    if (!rest.starts_with('/') || rest.size() > 4096 || rest.find('\0') != std::string_view::npos)
-      return fail(ErrorCode::invalid, reference, "file: wants an absolute path.");
+  if (kind == "file" && rest.starts_with('/') && rest.size() <= 4096 &&
+      rest.find('\0') == std::string_view::npos)
     return read_file(reference, std::string(rest), 077, buffer);
-  }
   if (kind == "env" && plain_name(rest)) return read_environment(reference, std::string(rest), buffer);
   if (kind == "credential" && plain_name(rest)) {
     const char* directory = std::getenv("CREDENTIALS_DIRECTORY");  // NOLINT(concurrency-mt-unsafe)
