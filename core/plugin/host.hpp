@@ -74,6 +74,10 @@ struct HostOptions {
   ProcessPort* process = nullptr;
   LoadingMarks marks;
   bool trust_any_owner = false;  // tests only: skip the owner and mode checks
+  std::string checker;  // rmgr-plugin-check: loads each new library in a child first; empty: no such check
+  domain::Millis checker_patience{20'000};
+  LaneOptions lane;                    // of every lane; name and threads are the host's
+  std::size_t concurrent_threads = 4;  // of each lane of a component that declares itself concurrent
 };
 
 struct InstanceSpec {
@@ -97,12 +101,17 @@ struct InstanceStatus {
 class PluginHost {
  public:
   PluginHost(HostOptions options, observe::Log& log);
-  ~PluginHost();  // instances first, then deinit of each library; nothing is unloaded
+  ~PluginHost();  // lanes, then instances, then deinit of each library; nothing is unloaded. A call that does
+                  // not come back keeps its own instance and library until it does, but loses kv, process and
+                  // log
 
   // Reads manifests and checks owner, mode and platform; runs no code of a plugin.
   [[nodiscard]] std::vector<Discovered> discover() const;
 
   // Loads the library if need be and creates the instance. The reason of a failure also stands in status().
+  // Runs code of the plugin on the calling thread (init, create), and may block for `checker_patience`.
+  // invalid: configuration, name or pin; not_found: no such plugin. All calls of a host come from one thread,
+  // its lanes excepted.
   Result<void> add_instance(const InstanceSpec& spec);
   [[nodiscard]] std::vector<InstanceStatus> status() const;
 

@@ -1,0 +1,148 @@
+#include "plugin/checker.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>  // NOLINT(modernize-deprecated-headers) kill
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "plugin/text.hpp"
+
+namespace agent::plugin {
+namespace {
+
+using domain::Error;
+using domain::ErrorCode;
+using domain::Result;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t most_output = 4096;
+
+class Pipe {
+ public:
+  Pipe() { opened_ = ::pipe2(ends_.data(), O_CLOEXEC) == 0; }
+  ~Pipe() {
+    close_writer();
+    if (opened_) ::close(ends_[0]);
+  }
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+  [[nodiscard]] bool opened() const { return opened_; }
+  [[nodiscard]] int reader() const { return ends_[0]; }
+  [[nodiscard]] int writer() const { return ends_[1]; }
+  void close_writer() {
+    if (opened_ && ends_[1] >= 0) ::close(ends_[1]);
+    ends_[1] = -1;
+  }
+
+ private:
+  std::array<int, 2> ends_{-1, -1};
+  bool opened_ = false;
+};
+
+// A child with nothing of ours but the end of the pipe as standard output and error.
+Result<pid_t> spawn(const std::string& program, const std::string& path, const std::string& id, int output) {
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, output, 1);
+  posix_spawn_file_actions_adddup2(&actions, output, 2);
+  posix_spawn_file_actions_addclosefrom_np(&actions, 3);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none;
+  sigemptyset(&none);
+  sigset_t all;
+  sigfillset(&all);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &all);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  posix_spawnattr_setflags(&attributes,
+                           POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+  std::string program_copy = program;
+  std::string path_copy = path;
+  std::string id_copy = id;
+  std::string search = "PATH=/usr/bin:/bin";
+  const std::array<char*, 4> argv{program_copy.data(), path_copy.data(), id_copy.data(), nullptr};
+  const std::array<char*, 2> environment{search.data(), nullptr};
+  pid_t pid = -1;
+  const int failed =
+      ::posix_spawn(&pid, program.c_str(), &actions, &attributes, argv.data(), environment.data());
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  if (failed != 0)
+    return Error{ErrorCode::internal,
+                 "The program " + program + " that checks plugins cannot be started (" +
+                     std::strerror(failed) + "); install the package anew.",
+                 {}};
+  return pid;
+}
+
+// What the child prints until it closes its end or the time is up; false in the second case.
+bool drain(int reader, Clock::time_point until, std::string& output) {
+  std::array<char, 1024> buffer{};
+  while (true) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now()).count();
+    if (left <= 0) return false;
+    pollfd waiting{reader, POLLIN, 0};
+    const int ready = ::poll(&waiting, 1, static_cast<int>(left));
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready <= 0) return false;
+    const ssize_t got = ::read(reader, buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return true;
+    if (output.size() < most_output) output.append(buffer.data(), static_cast<std::size_t>(got));
+  }
+}
+
+// The status of a child that ended, or that is ended now because its time is up.
+int reap(pid_t pid, bool ended_by_itself, Clock::time_point until) {
+  int status = 0;
+  while (ended_by_itself && Clock::now() < until) {
+    const pid_t reaped = ::waitpid(pid, &status, WNOHANG);
+    if (reaped == pid) return status;
+    if (reaped < 0 && errno != EINTR) return -1;
+    ::poll(nullptr, 0, 5);
+  }
+  ::kill(-pid, SIGKILL);
+  while (::waitpid(pid, &status, 0) < 0) {
+    if (errno != EINTR) return -1;
+  }
+  return status;
+}
+
+}  // namespace
+
+Result<void> check_in_child(const std::string& program, const std::string& path, const std::string& id,
+                            std::chrono::milliseconds patience) {
+  const Clock::time_point until = Clock::now() + patience;
+  Pipe pipe;
+  if (!pipe.opened())
+    return Error{
+        ErrorCode::retry, std::string("A plugin cannot be checked now (") + std::strerror(errno) + ").", {}};
+  const Result<pid_t> pid = spawn(program, path, id, pipe.writer());
+  if (!pid) return pid.error();
+  pipe.close_writer();
+  std::string output;
+  const bool closed = drain(pipe.reader(), until, output);
+  const int status = reap(*pid, closed, until);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
+  if (!closed)
+    return Error{
+        ErrorCode::invalid, "Loading it took too long in a child process; report it to its vendor.", {}};
+  if (WIFEXITED(status) && !output.empty())
+    return Error{ErrorCode::invalid, one_line(output.substr(0, output.find('\n')), 1000), {}};
+  return Error{ErrorCode::invalid,
+               "Loading it ended a child process (" +
+                   (WIFSIGNALED(status) ? "signal " + std::to_string(WTERMSIG(status))
+                                        : "exit code " + std::to_string(WEXITSTATUS(status))) +
+                   "); report it to its vendor.",
+               {}};
+}
+
+}  // namespace agent::plugin

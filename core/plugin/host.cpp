@@ -1,0 +1,305 @@
+#include "plugin/host.hpp"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "plugin/checker.hpp"
+#include "plugin/instance.hpp"
+#include "plugin/manifest.hpp"
+#include "plugin/schema.hpp"
+#include "rmgr/abi/execution_provider.h"
+#include "rmgr/abi/gateway.h"
+#include "rmgr/abi/package_source.h"
+
+namespace agent::plugin {
+namespace {
+
+using domain::Error;
+using domain::ErrorCode;
+
+constexpr std::int64_t quarantine_after = 2;  // loadings in a row that a crash left over
+
+const char* interface_of(ComponentKind kind) {
+  switch (kind) {
+    case ComponentKind::execution_provider: return RMGR_INTERFACE_EXECUTION_PROVIDER;
+    case ComponentKind::package_source: return RMGR_INTERFACE_PACKAGE_SOURCE;
+    case ComponentKind::gateway: return RMGR_INTERFACE_GATEWAY;
+  }
+  return "";
+}
+
+bool usable_name(const std::string& name) {
+  return !name.empty() && name.size() <= 64 && name.front() != '.' &&
+         name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") ==
+             std::string::npos;
+}
+
+Error plugin_error(ErrorCode code, const std::string& plugin, const std::string& why) {
+  return {code, "The plugin " + one_line(plugin, 128) + " cannot be used: " + why, {}};
+}
+
+// The configuration that create gets, or every broken rule in one message.
+Result<std::string> checked_config(const InstanceSpec& spec, std::string_view schema) {
+  Result<CheckedConfig> checked = check_config(schema, spec.config_json);
+  if (!checked) return checked.error();
+  if (checked->problems.empty()) return std::move(checked->config);
+  std::string message =
+      "The configuration of " + spec.name.str() + " does not fit the plugin " + spec.plugin + ":";
+  for (const SchemaProblem& one : checked->problems)
+    message += " " + (one.pointer.empty() ? std::string("it") : one.pointer) + " " + one.message;
+  return Error{ErrorCode::invalid, one_line(message, 8000), {}};
+}
+
+// One configured instance. Members end in reverse: facades and lanes before the instance.
+struct Entry {
+  InstanceStatus status;
+  std::shared_ptr<Instance> instance;
+  std::unique_ptr<ExecutionProvider> provider;
+  std::unique_ptr<PackageSource> source;
+  std::unique_ptr<Gateway> gateway;
+  std::unique_ptr<Lane> ordinary;
+  std::unique_ptr<Lane> control;
+};
+
+struct Loaded {
+  std::shared_ptr<Library> library;
+  std::string digest;
+};
+
+}  // namespace
+
+std::string_view to_string(ComponentKind kind) {
+  switch (kind) {
+    case ComponentKind::execution_provider: return "execution-provider";
+    case ComponentKind::package_source: return "package-source";
+    case ComponentKind::gateway: return "gateway";
+  }
+  return "execution-provider";
+}
+
+struct PluginHost::State {
+  State(HostOptions chosen, observe::Log& where)
+      : options(std::move(chosen)), log(where), ports(std::make_shared<Ports>(where, options)) {}
+
+  HostOptions options;
+  observe::Log& log;
+  std::shared_ptr<Ports> ports;
+  std::map<std::string, Loaded> libraries;  // by id
+  std::map<domain::InstanceName, Entry> entries;
+
+  Result<Discovered> find(const std::string& id) const;
+  Result<std::shared_ptr<Library>> library_for(const InstanceSpec& spec);
+  Result<Loaded> load(const Discovered& found, const std::string& digest);
+  Result<void> fill(const InstanceSpec& spec, Entry& entry);
+  Result<void> make_facade(const InstanceSpec& spec, Entry& entry) const;
+  std::unique_ptr<Lane> make_lane(const InstanceSpec& spec, const char* which, std::uint32_t flags) const;
+  Entry* ready(const domain::InstanceName& name);
+};
+
+Result<Discovered> PluginHost::State::find(const std::string& id) const {
+  for (Discovered& found : discover_plugins(options.directories, options.trust_any_owner)) {
+    if (found.manifest.id != id) continue;
+    if (found.refusal) return plugin_error(ErrorCode::invalid, id, *found.refusal);
+    return std::move(found);
+  }
+  return plugin_error(ErrorCode::not_found, id,
+                      "there is no usable manifest of it in the plugin directories; install it.");
+}
+
+Result<std::shared_ptr<Library>> PluginHost::State::library_for(const InstanceSpec& spec) {
+  const auto known = libraries.find(spec.plugin);
+  std::string digest;
+  std::optional<Discovered> found;
+  if (known != libraries.end()) {
+    digest = known->second.digest;
+  } else {
+    Result<Discovered> discovered = find(spec.plugin);
+    if (!discovered) return discovered.error();
+    const Result<std::string> read = file_digest(discovered->path);
+    if (!read) return read.error();
+    found = std::move(*discovered);
+    digest = *read;
+  }
+  if (spec.sha256 && *spec.sha256 != digest)
+    return plugin_error(ErrorCode::invalid, spec.plugin,
+                        "its SHA-256 is " + digest +
+                            " and the configuration pins another; install the pinned build "
+                            "or correct the pin.");
+  if (known != libraries.end()) return known->second.library;
+  Result<Loaded> loaded = load(*found, digest);
+  if (!loaded) return plugin_error(loaded.error().code, spec.plugin, loaded.error().message);
+  log.write(observe::Level::info, observe::Event::plugin_loaded,
+            {{observe::Field::plugin, spec.plugin},
+             {observe::Field::version, loaded->library->version()},
+             {observe::Field::digest, digest}});
+  return libraries.emplace(spec.plugin, std::move(*loaded)).first->second.library;
+}
+
+Result<Loaded> PluginHost::State::load(const Discovered& found, const std::string& digest) {
+  if (!options.checker.empty()) {
+    const Result<void> checked =
+        check_in_child(options.checker, found.path, found.manifest.id, options.checker_patience);
+    if (!checked) return checked.error();
+  }
+  if (options.marks.begin) {
+    const Result<std::int64_t> left_over = options.marks.begin(digest);
+    if (!left_over) return left_over.error();
+    if (*left_over >= quarantine_after)
+      return Error{
+          ErrorCode::denied,
+          "The daemon ended while it loaded this file, twice in a row, so it is quarantined; install another "
+          "build of it, which is tried anew.",
+          {}};
+  }
+  Result<std::shared_ptr<Library>> library = Library::load(found.path, found.manifest.id, ports);
+  if (options.marks.end) {
+    const Result<void> ended = options.marks.end(digest);
+    if (!ended) return ended.error();
+  }
+  if (!library) return library.error();
+  if ((*library)->version() != found.manifest.version)
+    return Error{ErrorCode::invalid,
+                 "it says that its version is " + (*library)->version() + ", but its manifest says " +
+                     found.manifest.version + "; install manifest and library of one build.",
+                 {}};
+  return Loaded{std::move(*library), digest};
+}
+
+std::unique_ptr<Lane> PluginHost::State::make_lane(const InstanceSpec& spec, const char* which,
+                                                   std::uint32_t flags) const {
+  LaneOptions chosen = options.lane;
+  chosen.name = spec.name.str() + "/" + which;
+  chosen.threads =
+      (flags & RMGR_COMPONENT_CONCURRENT) != 0 ? std::max<std::size_t>(options.concurrent_threads, 1) : 1;
+  return std::make_unique<Lane>(std::move(chosen));
+}
+
+Result<void> PluginHost::State::make_facade(const InstanceSpec& spec, Entry& entry) const {
+  switch (spec.kind) {
+    case ComponentKind::execution_provider: {
+      auto made = make_provider(entry.instance);
+      if (!made) return made.error();
+      entry.provider = std::move(*made);
+      break;
+    }
+    case ComponentKind::package_source: {
+      auto made = make_package_source(entry.instance);
+      if (!made) return made.error();
+      entry.source = std::move(*made);
+      break;
+    }
+    case ComponentKind::gateway: {
+      auto made = make_gateway(entry.instance);
+      if (!made) return made.error();
+      entry.gateway = std::move(*made);
+      break;
+    }
+  }
+  return {};
+}
+
+Result<void> PluginHost::State::fill(const InstanceSpec& spec, Entry& entry) {
+  if (!usable_name(spec.name.str()))
+    return Error{ErrorCode::invalid,
+                 "The instance name " + one_line(spec.name.str(), 128) +
+                     " is unusable: 1 to 64 letters, digits, '-', '_' and '.', not beginning with a dot.",
+                 {}};
+  const Result<std::shared_ptr<Library>> library = library_for(spec);
+  if (!library) return library.error();
+  entry.status.version = (*library)->version();
+  const Result<const rmgr_component*> component = (*library)->component(interface_of(spec.kind));
+  if (!component) return plugin_error(ErrorCode::invalid, spec.plugin, component.error().message);
+  const Result<std::string> config = checked_config(spec, view_of((*component)->config_schema()));
+  if (!config) return config.error();
+  Result<std::shared_ptr<Instance>> instance =
+      Instance::create(*library, ports, spec.plugin, spec.name, **component, *config);
+  if (!instance) return instance.error();
+  entry.instance = std::move(*instance);
+  const Result<void> facade = make_facade(spec, entry);
+  if (!facade) {
+    entry.instance.reset();
+    return facade.error();
+  }
+  entry.ordinary = make_lane(spec, "ordinary", entry.instance->flags());
+  entry.control = make_lane(spec, "control", entry.instance->flags());
+  entry.status.ready = true;
+  return {};
+}
+
+Entry* PluginHost::State::ready(const domain::InstanceName& name) {
+  const auto found = entries.find(name);
+  return found == entries.end() || !found->second.status.ready ? nullptr : &found->second;
+}
+
+PluginHost::PluginHost(HostOptions options, observe::Log& log)
+    : state_(std::make_unique<State>(std::move(options), log)) {}
+
+PluginHost::~PluginHost() {
+  // All close first, so that their patience runs at the same time.
+  for (auto& [name, entry] : state_->entries) {
+    if (entry.ordinary) entry.ordinary->close();
+    if (entry.control) entry.control->close();
+  }
+  for (auto& [name, entry] : state_->entries) {
+    entry.ordinary.reset();
+    entry.control.reset();
+  }
+  state_->entries.clear();
+  state_->libraries.clear();
+  state_->ports->detach(domain::Millis{1'000});
+}
+
+std::vector<Discovered> PluginHost::discover() const {
+  return discover_plugins(state_->options.directories, state_->options.trust_any_owner);
+}
+
+Result<void> PluginHost::add_instance(const InstanceSpec& spec) {
+  if (state_->ready(spec.name) != nullptr)
+    return Error{ErrorCode::exists, "There is an instance " + spec.name.str() + " already.", {}};
+  Entry entry;
+  entry.status.name = spec.name;
+  entry.status.kind = spec.kind;
+  entry.status.plugin = spec.plugin;
+  Result<void> filled = state_->fill(spec, entry);
+  if (!filled) entry.status.refusal = filled.error().message;
+  state_->entries.insert_or_assign(spec.name, std::move(entry));
+  return filled;
+}
+
+std::vector<InstanceStatus> PluginHost::status() const {
+  std::vector<InstanceStatus> all;
+  for (const auto& [name, entry] : state_->entries) {
+    all.push_back(entry.status);
+    all.back().stuck =
+        (entry.ordinary && entry.ordinary->stuck()) || (entry.control && entry.control->stuck());
+  }
+  return all;
+}
+
+ExecutionProvider* PluginHost::provider(const domain::InstanceName& name) {
+  const Entry* entry = state_->ready(name);
+  return entry == nullptr ? nullptr : entry->provider.get();
+}
+
+PackageSource* PluginHost::package_source(const domain::InstanceName& name) {
+  const Entry* entry = state_->ready(name);
+  return entry == nullptr ? nullptr : entry->source.get();
+}
+
+Gateway* PluginHost::gateway(const domain::InstanceName& name) {
+  const Entry* entry = state_->ready(name);
+  return entry == nullptr ? nullptr : entry->gateway.get();
+}
+
+Lane* PluginHost::ordinary_lane(const domain::InstanceName& name) {
+  const Entry* entry = state_->ready(name);
+  return entry == nullptr ? nullptr : entry->ordinary.get();
+}
+
+Lane* PluginHost::control_lane(const domain::InstanceName& name) {
+  const Entry* entry = state_->ready(name);
+  return entry == nullptr ? nullptr : entry->control.get();
+}
+
+}  // namespace agent::plugin

@@ -1,0 +1,78 @@
+// One instance of a component, and how each call of it is made.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "plugin/components.hpp"
+#include "plugin/gate.hpp"
+#include "plugin/library.hpp"
+#include "plugin/services.hpp"
+
+namespace agent::plugin {
+
+// Destroys itself with its last owner. A call that never comes back is an owner, so nothing is pulled away
+// under it.
+class Instance {
+ public:
+  // `config_json` already satisfies the schema.
+  static Result<std::shared_ptr<Instance>> create(std::shared_ptr<Library> library,
+                                                  std::shared_ptr<Ports> ports, const std::string& plugin,
+                                                  const domain::InstanceName& name,
+                                                  const rmgr_component& component,
+                                                  const std::string& config_json);
+  ~Instance();
+  Instance(const Instance&) = delete;
+  Instance& operator=(const Instance&) = delete;
+
+  [[nodiscard]] const std::string& name() const { return services_.instance().str(); }
+  [[nodiscard]] rmgr_instance* handle() const { return handle_; }
+  [[nodiscard]] std::uint32_t flags() const { return component_.flags; }
+
+  // The interface struct as far as the plugin's reaches; functions beyond it are null.
+  template <class Table>
+  [[nodiscard]] Table table() const {
+    Table copy{};
+    std::memcpy(static_cast<void*>(&copy), &component_,
+                std::min<std::size_t>(component_.struct_size, sizeof(Table)));
+    return copy;
+  }
+
+  // Runs `function`, which calls the plugin and answers its status, as a call of this instance.
+  template <class Function>
+  Result<void> run(const std::shared_ptr<Gate>& gate, Function&& function) {
+    services_.threads().enter();
+    const rmgr_status status = function();
+    services_.threads().leave();
+    Result<void> result = gate->close(status);
+    retire(gate);
+    return result;
+  }
+
+ private:
+  Instance(std::shared_ptr<Library> library, std::shared_ptr<Ports> ports, const std::string& plugin,
+           const domain::InstanceName& name, const rmgr_component& component);
+  // Keeps closed gates for a while, for plugins that use one late.
+  void retire(std::shared_ptr<Gate> gate);
+
+  std::shared_ptr<Library> library_;
+  const rmgr_component& component_;
+  Services services_;
+  rmgr_instance* handle_ = nullptr;
+  std::mutex mutex_;
+  std::deque<std::shared_ptr<Gate>> retired_;
+};
+
+// The facades. An error names the function that the plugin lacks.
+Result<std::unique_ptr<ExecutionProvider>> make_provider(std::shared_ptr<Instance> instance);
+Result<std::unique_ptr<PackageSource>> make_package_source(std::shared_ptr<Instance> instance);
+Result<std::unique_ptr<Gateway>> make_gateway(std::shared_ptr<Instance> instance);
+
+// A part of a facade: that a function of the interface is missing.
+[[nodiscard]] domain::Error lacks(const Instance& instance, const char* function);
+
+}  // namespace agent::plugin

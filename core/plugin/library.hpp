@@ -1,0 +1,41 @@
+// One loaded plugin library. It stays mapped until the process ends, whatever becomes of this object.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "domain/result.hpp"
+#include "plugin/services.hpp"
+#include "rmgr/abi/entry.h"
+
+namespace agent::plugin {
+
+// Every rule about the entry object that can be looked at before a function of the plugin runs. `id` is the
+// manifest's.
+domain::Result<void> check_entry(const rmgr_plugin_entry_t& entry, std::string_view id);
+
+class Library {
+ public:
+  // Loads, checks the entry, then runs init. `path` is absolute and canonical.
+  static domain::Result<std::shared_ptr<Library>> load(const std::string& path, const std::string& id,
+                                                       std::shared_ptr<Ports> ports);
+  ~Library();  // deinit; every instance is gone, because each keeps its library
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
+
+  [[nodiscard]] std::string version() const;
+  [[nodiscard]] std::vector<std::string> interfaces() const;
+  // The head of an interface that the library offers, checked; an error if it does not or if the struct is
+  // too short.
+  [[nodiscard]] domain::Result<const rmgr_component*> component(const std::string& interface) const;
+
+ private:
+  Library(const rmgr_plugin_entry_t* entry, std::unique_ptr<Services> services)
+      : entry_(entry), services_(std::move(services)) {}
+  const rmgr_plugin_entry_t* entry_;
+  std::unique_ptr<Services> services_;
+};
+
+}  // namespace agent::plugin

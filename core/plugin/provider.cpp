@@ -1,0 +1,258 @@
+// The facade over rmgr.execution-provider/1.
+#include "plugin/instance.hpp"
+#include "rmgr/abi/execution_provider.h"
+
+namespace agent::plugin {
+namespace {
+
+using domain::Error;
+using domain::ErrorCode;
+
+constexpr std::size_t most_id = 4096;
+
+rmgr_profile profile_of(const domain::Policy& policy) {
+  const domain::Profile& profile = policy.profile;
+  return {sizeof(rmgr_profile),      0,
+          to_abi(policy.name.str()), to_abi(profile.image),
+          profile.cpu_milli,         profile.memory_bytes,
+          profile.disk_bytes,        profile.pids};
+}
+
+// The C view of an allocation; lives no longer than the allocation.
+class AbiAllocation {
+ public:
+  explicit AbiAllocation(const Allocation& allocation)
+      : runner_name_(domain::runner_name(allocation.attempt->id)) {
+    const domain::Attempt& attempt = *allocation.attempt;
+    abi_.struct_size = sizeof(rmgr_allocation);
+    abi_.host = to_abi(allocation.host.str());
+    abi_.attempt = to_abi(attempt.id.str());
+    abi_.generation = to_abi(attempt.generation.str());
+    abi_.image = to_abi(attempt.policy.profile.image);
+    abi_.policy = to_abi(attempt.policy.name.str());
+    abi_.runner_name = to_abi(runner_name_);
+    abi_.runtime = to_abi(attempt.runtime);
+    abi_.package = to_abi(allocation.package);
+    if (attempt.environment) abi_.environment = to_abi(attempt.environment->str());
+    abi_.process.struct_size = sizeof(rmgr_process_identity);
+    if (attempt.process) {
+      abi_.process.pid = attempt.process->pid;
+      abi_.process.start_token = attempt.process->start_token;
+      abi_.process.boot_id = to_abi(attempt.process->boot_id.str());
+    }
+    abi_.profile = profile_of(attempt.policy);
+    abi_.stop_grace_ms = attempt.policy.timeouts.stop_grace.count();
+  }
+  AbiAllocation(const AbiAllocation&) = delete;
+  AbiAllocation& operator=(const AbiAllocation&) = delete;
+  [[nodiscard]] const rmgr_allocation* get() const { return &abi_; }
+
+ private:
+  std::string runner_name_;
+  rmgr_allocation abi_{};
+};
+
+std::optional<Readiness> readiness_of(std::int32_t value) {
+  switch (value) {
+    case RMGR_PROBE_READY: return Readiness::ready;
+    case RMGR_PROBE_UNSUPPORTED: return Readiness::unsupported;
+    case RMGR_PROBE_NOT_INSTALLED: return Readiness::not_installed;
+    case RMGR_PROBE_PERMISSION_DENIED: return Readiness::permission_denied;
+    case RMGR_PROBE_IMAGE_UNAVAILABLE: return Readiness::image_unavailable;
+    case RMGR_PROBE_DISK_QUOTA_UNAVAILABLE: return Readiness::disk_quota_unavailable;
+    case RMGR_PROBE_DEGRADED: return Readiness::degraded;
+    default: return std::nullopt;
+  }
+}
+
+std::optional<domain::EnvironmentView> view_of_state(std::int32_t value) {
+  switch (value) {
+    case RMGR_ENVIRONMENT_PREPARED: return domain::EnvironmentView::prepared;
+    case RMGR_ENVIRONMENT_STARTING: return domain::EnvironmentView::starting;
+    case RMGR_ENVIRONMENT_RUNNING: return domain::EnvironmentView::running;
+    case RMGR_ENVIRONMENT_EXITED: return domain::EnvironmentView::exited;
+    case RMGR_ENVIRONMENT_MISSING: return domain::EnvironmentView::missing;
+    default: return std::nullopt;
+  }
+}
+
+Error silent(const Instance& instance, const char* what) {
+  return {ErrorCode::internal,
+          "The plugin of " + instance.name() + " answered without " + what + "; report it to its vendor.",
+          {}};
+}
+
+// Each call keeps the instance alive by itself: a call that never comes back outlives the facade.
+class Provider final : public ExecutionProvider {
+ public:
+  explicit Provider(std::shared_ptr<Instance> instance)
+      : instance_(std::move(instance)), table_(instance_->table<rmgr_execution_provider>()) {}
+
+  [[nodiscard]] Result<void> complete() const {
+    if (table_.probe == nullptr) return lacks(*instance_, "probe");
+    if (table_.prepare == nullptr) return lacks(*instance_, "prepare");
+    if (table_.start == nullptr) return lacks(*instance_, "start");
+    if (table_.inspect == nullptr) return lacks(*instance_, "inspect");
+    if (table_.stop == nullptr) return lacks(*instance_, "stop");
+    if (table_.remove == nullptr) return lacks(*instance_, "remove");
+    if (holds() && table_.hold == nullptr) return lacks(*instance_, "hold");
+    return {};
+  }
+
+  [[nodiscard]] bool isolated() const override { return (instance_->flags() & RMGR_PROVIDER_ISOLATED) != 0; }
+  [[nodiscard]] bool holds() const override { return (instance_->flags() & RMGR_PROVIDER_HOLDS) != 0; }
+
+  Result<Probe> probe(Call& call, const domain::Policy& policy) override {
+    const auto instance = instance_;
+    const auto function = table_.probe;
+    std::optional<Probe> answer;
+    const auto gate = std::make_shared<ItemGate<rmgr_probe_sink, rmgr_probe>>(
+        call, instance->name(), [&answer](Gate& open, const rmgr_probe& item) -> rmgr_status {
+          const auto readiness = readiness_of(item.readiness);
+          if (!readiness) return open.violation("an unknown readiness");
+          Probe probe;
+          probe.readiness = *readiness;
+          rmgr_status status = open.text(item.remedy, probe.remedy);
+          if (status == RMGR_OK) status = open.text(item.note, probe.note);
+          if (status == RMGR_OK) answer = std::move(probe);
+          return status;
+        });
+    const rmgr_profile profile = profile_of(policy);
+    const Result<void> done = instance->run(gate, [&] {
+      return function(instance->handle(), gate->call(), &profile, gate->sink(), gate->error());
+    });
+    if (!done) return done.error();
+    if (!answer) return silent(*instance, "a readiness");
+    answer->remedy = one_line(answer->remedy, 1000);
+    answer->note = one_line(answer->note, 1000);
+    return std::move(*answer);
+  }
+
+  Result<std::optional<domain::EnvironmentId>> prepare(Call& call, const Allocation& allocation) override {
+    const auto instance = instance_;
+    const auto function = table_.prepare;
+    std::optional<domain::EnvironmentId> answer;
+    const auto gate = std::make_shared<TextGate>(
+        call, instance->name(), [&answer](Gate& open, std::string id) -> rmgr_status {
+          if (answer) return open.violation("more than one environment id");
+          if (id.empty() || id.size() > most_id) return open.violation("an environment id of unusable size");
+          answer = domain::EnvironmentId(std::move(id));
+          return RMGR_OK;
+        });
+    const AbiAllocation abi(allocation);
+    const Result<void> done = instance->run(gate, [&] {
+      return function(instance->handle(), gate->call(), abi.get(), gate->sink(), gate->error());
+    });
+    if (!done) return done.error();
+    return answer;
+  }
+
+  Result<domain::ProcessIdentity> hold(Call& call, const Allocation& allocation) override {
+    const auto instance = instance_;
+    const auto function = table_.hold;
+    if (function == nullptr) return lacks(*instance, "hold");
+    std::optional<domain::ProcessIdentity> answer;
+    const auto gate = std::make_shared<ItemGate<rmgr_identity_sink, rmgr_process_identity>>(
+        call, instance->name(), [&answer](Gate& open, const rmgr_process_identity& item) -> rmgr_status {
+          std::string boot;
+          const rmgr_status status = open.text(item.boot_id, boot, 128);
+          if (status != RMGR_OK) return status;
+          if (answer || item.pid <= 0) return open.violation("an unusable process identity");
+          answer = domain::ProcessIdentity{item.pid, item.start_token, domain::BootId(std::move(boot))};
+          return RMGR_OK;
+        });
+    const AbiAllocation abi(allocation);
+    const Result<void> done = instance->run(gate, [&] {
+      return function(instance->handle(), gate->call(), abi.get(), gate->sink(), gate->error());
+    });
+    if (!done) return done.error();
+    if (!answer) return silent(*instance, "a process identity");
+    return std::move(*answer);
+  }
+
+  std::optional<StartFailure> start(Call& call, const Allocation& allocation,
+                                    std::string_view secret) override {
+    const auto instance = instance_;
+    const auto function = table_.start;
+    const auto gate = std::make_shared<Gate>(call, instance->name());
+    const AbiAllocation abi(allocation);
+    // What a plugin does not fill in counts as the worst.
+    rmgr_start_result result{sizeof(rmgr_start_result), 1, 0};
+    const Result<void> done = instance->run(gate, [&] {
+      return function(instance->handle(), gate->call(), abi.get(), {secret.data(), secret.size()}, &result,
+                      gate->error());
+    });
+    if (done) return std::nullopt;
+    return StartFailure{done.error(), result.process_existed != 0,
+                        std::max<std::int64_t>(result.live_pid, 0)};
+  }
+
+  Result<EnvironmentState> inspect(Call& call, const Allocation& allocation) override {
+    const auto instance = instance_;
+    const auto function = table_.inspect;
+    const auto gate = std::make_shared<Gate>(call, instance->name());
+    const AbiAllocation abi(allocation);
+    rmgr_environment_state state{};
+    state.struct_size = sizeof(rmgr_environment_state);
+    const Result<void> done = instance->run(
+        gate, [&] { return function(instance->handle(), gate->call(), abi.get(), &state, gate->error()); });
+    if (!done) return done.error();
+    const auto view = view_of_state(state.state);
+    if (!view) return silent(*instance, "a known state");
+    EnvironmentState answer;
+    answer.view = *view;
+    if (*view == domain::EnvironmentView::exited) {
+      if (state.exit_code >= 0) answer.exit_code = state.exit_code;
+      answer.clean = state.clean != 0 && state.exit_code == 0;
+      answer.out_of_memory = state.out_of_memory != 0;
+    }
+    return answer;
+  }
+
+  Result<void> stop(Call& call, const Allocation& allocation, domain::Millis grace) override {
+    const auto instance = instance_;
+    const auto function = table_.stop;
+    const auto gate = std::make_shared<Gate>(call, instance->name());
+    const AbiAllocation abi(allocation);
+    return instance->run(gate, [&] {
+      return function(instance->handle(), gate->call(), abi.get(), grace.count(), gate->error());
+    });
+  }
+
+  Result<void> remove(Call& call, const Allocation& allocation) override {
+    const auto instance = instance_;
+    const auto function = table_.remove;
+    const auto gate = std::make_shared<Gate>(call, instance->name());
+    const AbiAllocation abi(allocation);
+    return instance->run(
+        gate, [&] { return function(instance->handle(), gate->call(), abi.get(), gate->error()); });
+  }
+
+ private:
+  std::shared_ptr<Instance> instance_;
+  rmgr_execution_provider table_;
+};
+
+}  // namespace
+
+std::string_view to_string(Readiness readiness) {
+  switch (readiness) {
+    case Readiness::ready: return "ready";
+    case Readiness::unsupported: return "unsupported";
+    case Readiness::not_installed: return "not_installed";
+    case Readiness::permission_denied: return "permission_denied";
+    case Readiness::image_unavailable: return "image_unavailable";
+    case Readiness::disk_quota_unavailable: return "disk_quota_unavailable";
+    case Readiness::degraded: return "degraded";
+  }
+  return "degraded";
+}
+
+Result<std::unique_ptr<ExecutionProvider>> make_provider(std::shared_ptr<Instance> instance) {
+  auto provider = std::make_unique<Provider>(std::move(instance));
+  const Result<void> complete = provider->complete();
+  if (!complete) return complete.error();
+  return std::unique_ptr<ExecutionProvider>(std::move(provider));
+}
+
+}  // namespace agent::plugin

@@ -1,0 +1,17 @@
+#include <cstdlib>
+
+#include "parts.hpp"
+
+namespace {
+
+rmgr_status never(const rmgr_host* /*host*/, const rmgr_error* /*error*/) { std::abort(); }
+constexpr rmgr_plugin_entry_t entry() {
+  rmgr_plugin_entry_t made = broken::entry();
+  made.abi_minor = RMGR_ABI_MINOR + 1;
+  made.init = &never;
+  return made;
+}
+
+}  // namespace
+
+extern "C" constinit const rmgr_plugin_entry_t rmgr_plugin_entry = entry();
