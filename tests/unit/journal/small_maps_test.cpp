@@ -1,0 +1,81 @@
+#include "unit/journal/fixture.hpp"
+
+namespace agent::journal {
+
+using domain::ErrorCode;
+using domain::InstanceName;
+
+using SmallMaps = JournalTest;
+
+const InstanceName kA{"a"};
+const InstanceName kB{"b"};
+
+TEST_F(SmallMaps, keep_values_across_a_restart_and_apart_by_instance) {
+  {
+    auto journal = open();
+    ASSERT_OK(journal->kv_put(kA, "cursor", "1"));
+    ASSERT_OK(journal->kv_put(kA, "cursor", "2"));
+    ASSERT_OK(journal->kv_put(kB, "cursor", std::string("\0bytes\xff", 7)));
+    ASSERT_OK(journal->kv_put(kB, "empty", ""));
+  }
+  auto journal = open();
+  EXPECT_EQ(**journal->kv_get(kA, "cursor"), "2");
+  EXPECT_EQ(**journal->kv_get(kB, "cursor"), std::string("\0bytes\xff", 7));
+  EXPECT_EQ(**journal->kv_get(kB, "empty"), "");
+  EXPECT_FALSE(journal->kv_get(kA, "empty")->has_value());
+  ASSERT_OK(journal->kv_remove(kA, "cursor"));
+  ASSERT_OK(journal->kv_remove(kA, "cursor"));
+  EXPECT_FALSE(journal->kv_get(kA, "cursor")->has_value());
+  EXPECT_TRUE(journal->kv_get(kB, "cursor")->has_value());
+}
+
+TEST_F(SmallMaps, list_keys_by_prefix_in_byte_order) {
+  auto journal = open();
+  for (const char* key : {"b", "ab", "a%", "a_", "aé", "A", "a"}) ASSERT_OK(journal->kv_put(kA, key, "x"));
+  ASSERT_OK(journal->kv_put(kB, "ab2", "x"));
+  using Keys = std::vector<std::string>;
+  EXPECT_EQ(*journal->kv_list(kA, "a"), (Keys{"a", "a%", "a_", "ab", "aé"}));
+  EXPECT_EQ(*journal->kv_list(kA, "a_"), (Keys{"a_"}));
+  EXPECT_EQ(*journal->kv_list(kA, "z"), Keys{});
+  EXPECT_EQ(journal->kv_list(kA, "")->size(), 7U);
+}
+
+TEST_F(SmallMaps, keys_are_1_to_128_bytes) {
+  auto journal = open();
+  EXPECT_EQ(journal->kv_put(kA, "", "x").error().code, ErrorCode::invalid);
+  ASSERT_OK(journal->kv_put(kA, std::string(128, 'k'), "x"));
+  EXPECT_EQ(journal->kv_put(kA, std::string(129, 'k'), "x").error().code, ErrorCode::invalid);
+}
+
+TEST_F(SmallMaps, hold_64_kib_of_keys_and_values_for_each_instance) {
+  constexpr std::size_t kBound = 64 * 1024;
+  auto journal = open();
+  ASSERT_OK(journal->kv_put(kA, "k", std::string(kBound - 1, 'v')));
+  EXPECT_EQ(journal->kv_put(kA, "l", "").error().code, ErrorCode::invalid);
+  EXPECT_EQ(journal->kv_put(kA, "k", std::string(kBound, 'v')).error().code, ErrorCode::invalid);
+  EXPECT_EQ((*journal->kv_get(kA, "k"))->size(), kBound - 1);
+  ASSERT_OK(journal->kv_put(kB, "l", "another instance has its own bound"));
+  ASSERT_OK(journal->kv_put(kA, "k", "small"));
+  ASSERT_OK(journal->kv_put(kA, "l", std::string(kBound - 7, 'v')));
+  EXPECT_EQ(journal->kv_put(kA, "m", "").error().code, ErrorCode::invalid);
+}
+
+TEST_F(SmallMaps, a_load_that_ended_leaves_no_mark) {
+  auto journal = open();
+  for (int turn = 0; turn < 3; ++turn) {
+    EXPECT_EQ(*journal->begin_loading("digest"), 0);
+    ASSERT_OK(journal->end_loading("digest"));
+  }
+  ASSERT_OK(journal->end_loading("never begun"));
+}
+
+TEST_F(SmallMaps, load_marks_left_over_are_counted_in_a_row) {
+  EXPECT_EQ(*open()->begin_loading("digest"), 0);
+  EXPECT_EQ(*open()->begin_loading("digest"), 1);
+  EXPECT_EQ(*open()->begin_loading("digest"), 2);
+  EXPECT_EQ(*open()->begin_loading("other"), 0);
+  ASSERT_OK(open()->end_loading("digest"));
+  EXPECT_EQ(*open()->begin_loading("digest"), 0);
+}
+
+}  // namespace agent::journal
