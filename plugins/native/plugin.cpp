@@ -1,0 +1,5 @@
+#include "rmgr/plugin.hpp"
+
+#include "native/provider.hpp"
+
+RMGR_PLUGIN(native::Provider);
