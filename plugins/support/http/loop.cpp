@@ -2,6 +2,8 @@
 
 #include <pthread.h>
 
+#include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <new>
 #include <stdexcept>
@@ -81,7 +83,7 @@ void Loop::run() {
     while (const auto* message = curl_multi_info_read(multi_.get(), &left)) {
       if (message->msg == CURLMSG_DONE) finish(message->easy_handle, message->data.result);
     }
-    curl_multi_poll(multi_.get(), nullptr, 0, kIdlePollMs, nullptr);
+    curl_multi_poll(multi_.get(), nullptr, 0, expire_stalled(), nullptr);
   }
   finish_all(CURLE_ABORTED_BY_CALLBACK);
 }
@@ -97,6 +99,7 @@ bool Loop::obey() {
     auto* easy = transfer->easy();
     switch (kind) {
       case Kind::add:
+        transfer->moved();
         running_.emplace(easy, transfer);
         if (curl_multi_add_handle(multi_.get(), easy) != CURLM_OK) {
           running_.erase(easy);
@@ -107,11 +110,29 @@ bool Loop::obey() {
         if (running_.erase(easy) != 0) curl_multi_remove_handle(multi_.get(), easy);
         break;
       case Kind::resume:
-        if (running_.contains(easy)) curl_easy_pause(easy, CURLPAUSE_CONT);
+        if (!running_.contains(easy)) break;
+        transfer->moved();
+        curl_easy_pause(easy, CURLPAUSE_CONT);
         break;
     }
   }
   return true;
+}
+
+int Loop::expire_stalled() {
+  const auto now = std::chrono::steady_clock::now();
+  auto next = now + std::chrono::milliseconds{kIdlePollMs};
+  std::vector<CURL*> silent;
+  for (const auto& [easy, transfer] : running_) {
+    if (transfer->stalled(now)) {
+      silent.push_back(easy);
+    } else {
+      next = std::min(next, transfer->stalls_at());
+    }
+  }
+  for (auto* easy : silent)
+    finish(easy, CURLE_OPERATION_TIMEDOUT);
+  return static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(next - now).count());
 }
 
 void Loop::finish(CURL* easy, CURLcode code) {

@@ -37,7 +37,8 @@ class Loop {
 
   void post(Command command);
   void run();
-  bool obey();  // false: stop
+  bool obey();           // false: stop
+  int expire_stalled();  // milliseconds until the next one may be due
   void finish(CURL* easy, CURLcode code);
   void finish_all(CURLcode code);
 

@@ -28,8 +28,9 @@ struct Request {
   Secret authorization;         // the whole value of the Authorization header; empty: none
   std::string body;             // POST only
   std::size_t max_body = std::size_t{32} << 20;
-  int redirects = 0;                       // how many a download may follow; anything else follows none
-  std::chrono::seconds stall_timeout{30};  // below 1 byte a second for so long is a stall
+  int redirects = 0;  // how many a download may follow; anything else follows none
+  std::chrono::milliseconds stall_timeout{
+      30'000};  // how long the other side may be silent once it is connected
 };
 
 struct Response {

@@ -87,8 +87,6 @@ std::string Transfer::prepare(const Options& options, const Secret& proxy_creden
        set(CURLOPT_SSLVERSION, long{CURL_SSLVERSION_TLSv1_2}) &&
        set(CURLOPT_USERAGENT, options.user_agent.c_str()) &&
        set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(options.connect_timeout.count())) &&
-       set(CURLOPT_LOW_SPEED_LIMIT, 1L) &&
-       set(CURLOPT_LOW_SPEED_TIME, static_cast<long>(request_.stall_timeout.count())) &&
        set(CURLOPT_HEADERFUNCTION, &Transfer::on_header) && set(CURLOPT_HEADERDATA, this) &&
        set(CURLOPT_WRITEFUNCTION, &Transfer::on_body) && set(CURLOPT_WRITEDATA, this) &&
        set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L) &&
@@ -146,6 +144,7 @@ std::size_t Transfer::on_upload(char* data, std::size_t size, std::size_t count,
 }
 
 bool Transfer::add_header(std::string_view line) {
+  moved();
   if (abandoned_.load()) return false;
   if (stream_.head_ready) return true;  // a trailer, which nobody asked for
   header_bytes_ += line.size();
@@ -168,6 +167,7 @@ bool Transfer::add_header(std::string_view line) {
 }
 
 std::size_t Transfer::add_body(std::string_view bytes) {
+  moved();
   if (abandoned_.load()) return 0;
   if (!streaming_) {
     if (bytes.size() > request_.max_body - std::min(request_.max_body, response_.body.size())) {
@@ -191,6 +191,20 @@ std::size_t Transfer::add_body(std::string_view bytes) {
   }
   box_->changed.notify_all();
   return bytes.size();
+}
+
+bool Transfer::stalled(std::chrono::steady_clock::time_point now) {
+  if (now < stalls_at()) return false;
+  curl_off_t connected = 0;
+  curl_easy_getinfo(easy_.get(), CURLINFO_PRETRANSFER_TIME_T, &connected);
+  bool paused = false;
+  if (streaming_) {
+    const std::lock_guard lock(box_->mutex);
+    paused = stream_.paused;
+  }
+  if (connected != 0 && !paused) return true;
+  moved();
+  return false;
 }
 
 void Transfer::finish(CURLcode code) {

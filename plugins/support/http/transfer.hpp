@@ -5,6 +5,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -50,6 +51,13 @@ class Transfer {
 
   // Loop thread.
   void finish(CURLcode code);
+  void moved() { moved_at_ = std::chrono::steady_clock::now(); }
+  [[nodiscard]] std::chrono::steady_clock::time_point stalls_at() const {
+    return moved_at_ + request_.stall_timeout;
+  }
+  // True if the other side has been silent for too long. Connecting has its own limit, and a receiver that is
+  // slow is no stall.
+  bool stalled(std::chrono::steady_clock::time_point now);
   // Waiting thread: nothing that still arrives is wanted.
   void abandon() { abandoned_.store(true); }
 
@@ -95,6 +103,7 @@ class Transfer {
   std::size_t header_bytes_ = 0;
   bool too_large_ = false;
   bool began_ = false;
+  std::chrono::steady_clock::time_point moved_at_ = std::chrono::steady_clock::now();
   CURLcode code_ = CURLE_OK;
   Response response_;
   Stream stream_;
