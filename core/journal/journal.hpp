@@ -23,7 +23,10 @@ struct OpenOptions {
       true;  // locking_mode=EXCLUSIVE (no shared memory); the daemon opens with false so that readers work
   std::string installation;  // minted by the caller; used only when the journal is new
   std::string machine;  // this machine's id; a journal of another machine is refused with ErrorCode::denied
-  bool read_only = false;  // mode=ro: for the command line without a daemon
+  bool read_only = false;      // mode=ro: for the command line without a daemon; `exclusive` is ignored then
+  bool check = true;           // walks every page at open; O(size)
+  bool adopt_machine = false;  // takes over a journal of another machine instead of refusing it
+  domain::Millis busy_timeout{5000};  // how long another process may hold the file
 };
 
 // What happened to an attempt, append-only. `word` is a state, an outcome or an effect of the closed

@@ -3,11 +3,14 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 
 #include "domain/time.hpp"
 
@@ -19,10 +22,11 @@ class Call {
   Call(std::string correlation, std::chrono::steady_clock::time_point deadline);
   [[nodiscard]] const std::string& correlation() const { return correlation_; }
   [[nodiscard]] bool cancelled() const { return cancelled_.load(); }
-  [[nodiscard]] domain::Millis remaining() const;     // at least 0
-  void cancel();                                      // runs the registered functions once
-  std::uint64_t on_cancel(std::function<void()> fn);  // 0: the table is full
-  void off_cancel(std::uint64_t registration);        // waits for a running fn
+  [[nodiscard]] domain::Millis remaining() const;  // at least 0
+  void cancel();                                   // runs the registered functions once
+  std::uint64_t on_cancel(
+      std::function<void()> fn);                // 0: the table is full. Runs fn here if already cancelled
+  void off_cancel(std::uint64_t registration);  // waits for a running fn, unless fn itself asks
 
  private:
   std::string correlation_;
@@ -31,6 +35,9 @@ class Call {
   std::mutex mutex_;
   std::map<std::uint64_t, std::function<void()>> callbacks_;
   std::uint64_t next_ = 1;
+  std::uint64_t running_ = 0;  // the registration that cancel runs now
+  std::thread::id runner_;
+  std::condition_variable idle_;
 };
 
 }  // namespace agent::plugin

@@ -27,8 +27,7 @@ struct LaneOptions {
 class Lane {
  public:
   explicit Lane(LaneOptions options);
-  ~Lane();  // refuses new calls, cancels running ones, waits for them at most `grace`, then leaves them
-            // behind
+  ~Lane();  // close(), waits for running calls until `grace` after it, then leaves them behind
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;
 
@@ -51,6 +50,7 @@ class Lane {
   [[nodiscard]] bool stuck() const;
   [[nodiscard]] std::size_t waiting() const;  // queued and running calls
   void cancel_all();                          // asks running calls to end and answers queued ones `cancelled`
+  void close();  // cancel_all for good: new calls are answered `cancelled`. Does not wait; once is enough
 
  private:
   struct Item {

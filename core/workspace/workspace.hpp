@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "domain/attempt.hpp"
@@ -40,11 +42,16 @@ struct Preflight {
   std::string remedy;  // one sentence with the path; empty when ready
 };
 
-// May runtimes be made below `root`? `ours` are directories that must not overlap with it (state, cache,
-// plugins). Creates nothing.
-Preflight check_root(const std::string& root, const std::vector<std::string>& ours);
-// Makes the root (0711, ours) with an owner mark of this installation, or accepts one with our mark; denied
-// for a foreign mark.
+// May runtimes be made below `root`? The root may be missing when its parent is there. `ours` are directories
+// that must not overlap with it (state, cache, plugins), in either direction and under whatever name;
+// `others` are the roots of other policies: the same one is fine here, one inside the other is not. Creates
+// nothing. A dead volume can block it for as long as the kernel waits, so callers give it a thread of its
+// own.
+Preflight check_root(const std::string& root, const std::vector<std::string>& ours,
+                     const std::vector<std::string>& others = {});
+// Makes the root (0711, ours: job accounts pass through it and cannot list it) with an owner mark of this
+// installation, or accepts one with our mark. An existing directory without a mark is taken only if it is
+// empty (lost+found aside); denied for a foreign mark, a foreign owner, or a directory that holds something.
 Result<void> claim_root(const std::string& root, const domain::InstallationId& installation);
 
 // Makes <root>/<name> (0700), exclusively. exists: the name is taken and nothing was changed.
@@ -56,14 +63,18 @@ struct Removal {
 };
 // Removes <root>/<name> whole: read-only directories are made writable first; FIFOs, sockets and devices are
 // unlinked and never opened; links and mount points are never followed. Already gone is complete. Bounded
-// memory and descriptors. The message of an error holds counts and kinds, never an entry's name.
+// memory, descriptors, passes and time. The message of an error holds counts and kinds, never an entry's
+// name. Not complete without an error: somebody keeps writing there. Errors: busy = a mount is in the way;
+// denied = this account may not; everything removable is removed in each case, so it can be called again.
 Result<Removal> remove_runtime(const std::string& root, const std::string& name);
 
 // What the runner's own diagnostics prove: _diag/Worker_*.log → ran; Runner_*.log alone → no_job; neither →
 // unknown.
 domain::Evidence read_evidence(const std::string& runtime);
 
-// The four-line typed record of an attempt that survives it, in `directory`: temporary file, fsync, rename.
+// The four-line typed record of a concluded attempt (attempt, policy, outcome, reason) that survives it, as
+// `directory`/<attempt id>.record (0600): temporary file, fsync, rename. The directory is made (0700) if it
+// is missing. Writing it again replaces it. invalid for an attempt without an outcome.
 Result<void> write_record(const std::string& directory, const domain::Attempt& attempt);
 
 }  // namespace agent::workspace

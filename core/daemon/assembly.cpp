@@ -1,0 +1,199 @@
+#include "daemon/assembly.hpp"
+
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "daemon/daemon.hpp"
+#include "daemon/entropy.hpp"
+
+namespace agent::daemon {
+
+using domain::Millis;
+using observe::Field;
+using observe::Level;
+using plugin::ComponentKind;
+
+namespace {
+
+constexpr Millis kLockPatience{1'000};
+
+StartRefusal state_refusal(const std::string& message) { return {.exit_code = kExitState, .message = message}; }
+
+// Makes a directory of ours (0700) below one that exists.
+std::optional<StartRefusal> make_directory(const std::string& path) {
+  if (::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return std::nullopt;
+  return state_refusal("the directory '" + path + "' cannot be made: " + std::strerror(errno) +
+                       "; make its parent, or set `state` to a directory that this account may write");
+}
+
+std::string architecture() {
+  utsname name{};
+  if (::uname(&name) != 0) return "x64";
+  const std::string machine = name.machine;
+  if (machine == "aarch64") return "arm64";
+  return machine.rfind("arm", 0) == 0 ? "arm" : "x64";
+}
+
+// A directory of our own in the unified hierarchy, so that a runner's whole tree can be ended at once; empty where the
+// kernel or the machine's owner does not let us.
+std::string own_cgroup(const domain::InstallationId& installation) {
+  for (const char* root : {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"}) {
+    if (::access((std::string(root) + "/cgroup.procs").c_str(), W_OK) != 0) continue;
+    std::string path = std::string(root) + "/runner-manager-" + installation.str().substr(0, 8);
+    if (::mkdir(path.c_str(), 0755) == 0 || errno == EEXIST) return path;
+  }
+  return {};
+}
+
+}  // namespace
+
+Assembly::~Assembly() { shut_down(); }
+
+bool Assembly::shut_down() {
+  if (kv_) kv_->close();
+  if (world_) world_->shut_down();
+  if (!plugins_) return true;
+  bool all_back = true;
+  for (const plugin::InstanceStatus& instance : plugins_->status()) all_back = all_back && !instance.stuck;
+  return all_back;
+}
+
+std::optional<StartRefusal> Assembly::start(const AssemblyInput& input) {
+  if (auto refusal = open_state(input)) return refusal;
+  if (auto refusal = load_plugins(input)) return refusal;
+  return start_engine(input);
+}
+
+std::optional<StartRefusal> Assembly::open_state(const AssemblyInput& input) {
+  const std::string& state = input.configuration->state_directory;
+  for (const std::string& path : {state, state + "/processes", state + "/packages", state + "/plugins",
+                                  state + "/records"}) {
+    if (auto refusal = make_directory(path)) return refusal;
+  }
+  auto lock = journal::StateLock::acquire(state, kLockPatience);
+  if (!lock) return state_refusal(lock.error().message);
+  lock_ = std::make_unique<journal::StateLock>(std::move(*lock));
+  if (auto reserve = journal::ensure_reserve(state); !reserve) notices_.push_back(reserve.error().message);
+
+  journal::OpenOptions open;
+  open.path = state + "/journal.db";
+  open.exclusive = false;
+  open.installation = random_uuid();
+  open.machine = machine_id();
+  auto opened = journal::Journal::open(open);
+  if (!opened) return state_refusal(opened.error().message);
+  journal_ = std::move(*opened);
+
+  auto boot = process::current_boot();
+  if (!boot) return state_refusal(boot.error().message);
+  boot_ = *boot;
+
+  process::Options options;
+  options.shim = input.program_directory + "/rmgr-shim";
+  options.record_directory = state + "/processes";
+  options.cgroup_root = own_cgroup(journal_->installation());
+  const auto post = input.post;
+  auto processes = process::ProcessHost::create(options, [this, post](std::string key) {
+    post([this, id = domain::AttemptId(std::move(key))] {
+      if (engine_) engine_->on_exit_hint(id);
+    });
+  });
+  if (!processes) return state_refusal(processes.error().message);
+  processes_ = std::move(*processes);
+
+  package::Options cache;
+  cache.root = state + "/packages";
+  cache.check_interval = input.configuration->package_check_interval;
+  cache.pins = input.configuration->package_pins;
+  cache.unpacker = input.program_directory + "/rmgr-unpack";
+  auto opened_cache = package::Cache::open(cache);
+  if (!opened_cache) return state_refusal(opened_cache.error().message);
+  cache_ = std::move(*opened_cache);
+  return std::nullopt;
+}
+
+std::optional<StartRefusal> Assembly::load_plugins(const AssemblyInput& input) {
+  const config::Configuration& configuration = *input.configuration;
+  kv_ = std::make_unique<KvBridge>(*journal_, input.post, input.on_loop_thread);
+  process_bridge_ = std::make_unique<ProcessBridge>(*processes_);
+  plugin::HostOptions options;
+  options.directories = configuration.plugin_directories;
+  options.work_directory = configuration.state_directory + "/plugins";
+  options.kv = kv_.get();
+  options.process = process_bridge_.get();
+  options.marks = {.begin = [this](std::string_view digest) { return journal_->begin_loading(digest); },
+                   .end = [this](std::string_view digest) { return journal_->end_loading(digest); }};
+  options.checker = input.program_directory + "/rmgr-plugin-check";
+  plugins_ = std::make_unique<plugin::PluginHost>(std::move(options), log_);
+
+  const auto add = [this](const std::vector<config::Instance>& instances,
+                          ComponentKind kind) -> std::optional<StartRefusal> {
+    for (const config::Instance& instance : instances) {
+      if (!instance.enabled) continue;
+      auto added = plugins_->add_instance({.name = instance.name, .kind = kind, .plugin = instance.plugin,
+                                           .config_json = instance.config_json, .sha256 = instance.sha256,
+                                           .required = instance.required});
+      if (added) continue;
+      log_.write(Level::error, observe::Event::instance_refused,
+                 {{Field::instance, instance.name.str()}, {Field::plugin, instance.plugin},
+                  {Field::message, added.error().message}});
+      if (instance.required) return StartRefusal{.exit_code = kExitPlugin, .message = added.error().message};
+    }
+    return std::nullopt;
+  };
+  if (auto refusal = add(configuration.gateways, ComponentKind::gateway)) return refusal;
+  if (auto refusal = add(configuration.package_sources, ComponentKind::package_source)) return refusal;
+  return add(configuration.providers, ComponentKind::execution_provider);
+}
+
+std::optional<StartRefusal> Assembly::start_engine(const AssemblyInput& input) {
+  const config::Configuration& configuration = *input.configuration;
+  std::vector<domain::Policy> policies = configuration.policies;
+  for (domain::Policy& policy : policies) {
+    const plugin::ExecutionProvider* provider = plugins_->provider(policy.provider);
+    if (provider != nullptr && provider->isolated()) policy.provider_kind = domain::ProviderKind::isolated;
+    const bool served = policy.provider_kind == domain::ProviderKind::native &&
+                        policy.workspace == domain::WorkspaceKind::ephemeral;
+    if (!served) {
+      return StartRefusal{.exit_code = kExitConfiguration,
+                          .message = "policy '" + policy.name.str() +
+                                     "' asks for an isolated provider or a persistent workspace, which this version "
+                                     "does not run; use a native provider and an ephemeral workspace"};
+    }
+  }
+  lifecycle::Surroundings surroundings;
+  surroundings.plugins = plugins_.get();
+  surroundings.cache = cache_.get();
+  surroundings.vault = &vault_;
+  surroundings.host = journal_->installation();
+  surroundings.records = configuration.state_directory + "/records";
+  surroundings.os = "linux";
+  surroundings.architecture = architecture();
+  performer_ = std::make_unique<lifecycle::Performer>(std::move(surroundings));
+
+  WorldOptions world;
+  world.state_directory = configuration.state_directory;
+  world.own_directories = configuration.plugin_directories;
+  world.own_directories.push_back(configuration.state_directory);
+  world.installation = journal_->installation();
+  world.boot = boot_;
+  world_ = std::make_unique<DaemonWorld>(std::move(world), *performer_, vault_, *cache_, *plugins_, log_, input.post);
+
+  reconcile::EngineOptions options;
+  options.host_capacity = configuration.host_capacity;
+  options.target_cap = configuration.target_cap;
+  options.poll_quiet = configuration.polling.quiet;
+  options.poll_active = configuration.polling.active;
+  options.keep_attempts = configuration.keep_attempts;
+  options.keep_for = configuration.keep_for;
+  engine_ = std::make_unique<reconcile::Engine>(options, *world_, *journal_, log_);
+  world_->connect(*engine_);
+  if (auto started = engine_->start(std::move(policies)); !started) return state_refusal(started.error().message);
+  return std::nullopt;
+}
+
+}  // namespace agent::daemon

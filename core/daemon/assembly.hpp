@@ -1,0 +1,69 @@
+// The parts of a running agent in the order in which they are made; they are unmade in reverse.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config/config.hpp"
+#include "daemon/daemon_world.hpp"
+#include "daemon/services.hpp"
+#include "journal/journal.hpp"
+#include "observe/log.hpp"
+#include "reconcile/engine.hpp"
+
+namespace agent::daemon {
+
+// Why the agent does not start: one sentence for the operator, and the exit code.
+struct StartRefusal {
+  int exit_code = 1;
+  std::string message;
+};
+
+struct AssemblyInput {
+  const config::Configuration* configuration = nullptr;
+  std::string program_directory;
+  std::function<void(std::function<void()>)> post;  // onto the loop thread, from any thread
+  std::function<bool()> on_loop_thread;
+};
+
+class Assembly {
+ public:
+  explicit Assembly(observe::Log& log) : log_(log) {}
+  ~Assembly();
+  Assembly(const Assembly&) = delete;
+  Assembly& operator=(const Assembly&) = delete;
+
+  // Nothing when everything stands; called once, on the loop thread.
+  std::optional<StartRefusal> start(const AssemblyInput& input);
+  // Ends what still runs in lanes. True if every call came back.
+  bool shut_down();
+
+  reconcile::Engine& engine() { return *engine_; }
+  journal::Journal& journal() { return *journal_; }
+  plugin::PluginHost& plugins() { return *plugins_; }
+  [[nodiscard]] const std::vector<std::string>& notices() const { return notices_; }
+
+ private:
+  std::optional<StartRefusal> open_state(const AssemblyInput& input);
+  std::optional<StartRefusal> load_plugins(const AssemblyInput& input);
+  std::optional<StartRefusal> start_engine(const AssemblyInput& input);
+
+  observe::Log& log_;
+  std::vector<std::string> notices_;
+  domain::BootId boot_;
+  std::unique_ptr<journal::StateLock> lock_;
+  std::unique_ptr<journal::Journal> journal_;
+  std::unique_ptr<process::ProcessHost> processes_;
+  std::unique_ptr<KvBridge> kv_;
+  std::unique_ptr<ProcessBridge> process_bridge_;
+  std::unique_ptr<package::Cache> cache_;
+  lifecycle::Vault vault_;
+  std::unique_ptr<plugin::PluginHost> plugins_;
+  std::unique_ptr<lifecycle::Performer> performer_;
+  std::unique_ptr<DaemonWorld> world_;
+  std::unique_ptr<reconcile::Engine> engine_;
+};
+
+}  // namespace agent::daemon

@@ -1,0 +1,215 @@
+#include "daemon/daemon.hpp"
+
+#include <sys/prctl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <boost/asio.hpp>
+#include <csignal>
+#include <cstdlib>
+#include <iostream>
+#include <optional>
+#include <thread>
+
+#include "daemon/assembly.hpp"
+#include "daemon/control_server.hpp"
+#include "daemon/entropy.hpp"
+#include "daemon/status.hpp"
+#include "daemon/version.hpp"
+#include "observe/sink.hpp"
+
+namespace agent::daemon {
+
+namespace asio = boost::asio;
+using domain::Instant;
+using domain::Millis;
+using observe::Field;
+using observe::Level;
+
+namespace {
+
+constexpr std::int64_t kMostAttemptsAnswered = 100'000;
+
+// The loop: turns of the engine when something was queued or is due, signals, and the control socket.
+class Daemon {
+ public:
+  Daemon(const config::Configuration& configuration, observe::Log& log, std::function<void()> reopen_log)
+      : configuration_(configuration), log_(log), reopen_log_(std::move(reopen_log)), assembly_(log), wakeup_(loop_),
+        drain_limit_(loop_), signals_(loop_, SIGTERM, SIGINT, SIGHUP), started_at_(instant_now({})) {}
+
+  int run(const RunOptions& options);
+
+ private:
+  void post(std::function<void()> work);
+  void schedule_turn();
+  void turn();
+  void arm_wakeup();
+  void wait_for_signal();
+  void drain();
+  void stop();
+  std::string answer(const std::string& command, const std::string& request);
+
+  const config::Configuration& configuration_;
+  observe::Log& log_;
+  std::function<void()> reopen_log_;
+  asio::io_context loop_{1};
+  std::thread::id loop_thread_ = std::this_thread::get_id();
+  Assembly assembly_;
+  std::unique_ptr<ControlServer> control_;
+  asio::steady_timer wakeup_;
+  asio::steady_timer drain_limit_;
+  asio::signal_set signals_;
+  Instant started_at_;
+  bool turn_posted_ = false;
+  bool stopping_ = false;
+};
+
+void Daemon::post(std::function<void()> work) {
+  asio::post(loop_, [this, work = std::move(work)] {
+    work();
+    schedule_turn();
+  });
+}
+
+// Many answers that arrive together share one turn, and so one commit.
+void Daemon::schedule_turn() {
+  if (turn_posted_ || stopping_) return;
+  turn_posted_ = true;
+  asio::post(loop_, [this] {
+    turn_posted_ = false;
+    turn();
+  });
+}
+
+void Daemon::turn() {
+  if (stopping_) return;
+  assembly_.engine().turn();
+  if (assembly_.engine().draining() && assembly_.engine().quiescent()) {
+    stop();
+    return;
+  }
+  arm_wakeup();
+}
+
+void Daemon::arm_wakeup() {
+  const auto due = assembly_.engine().next_wakeup();
+  if (!due) return;
+  // A moment that is past already is served by the next turn, a millisecond later so that I/O gets its share.
+  const Millis wait = std::max(domain::elapsed(instant_now(due->boot_id), *due), Millis{1});
+  wakeup_.expires_after(wait);
+  wakeup_.async_wait([this](const boost::system::error_code& error) {
+    if (!error) schedule_turn();
+  });
+}
+
+void Daemon::wait_for_signal() {
+  signals_.async_wait([this](const boost::system::error_code& error, int signal) {
+    if (error) return;
+    if (signal == SIGHUP) {
+      reopen_log_();
+    } else if (assembly_.engine().draining()) {
+      stop();  // asked twice: what is in flight is left to the next start
+      return;
+    } else {
+      drain();
+    }
+    wait_for_signal();
+  });
+}
+
+void Daemon::drain() {
+  log_.write(Level::info, observe::Event::daemon_stopping, {});
+  assembly_.engine().drain();
+  drain_limit_.expires_after(configuration_.drain_timeout);
+  drain_limit_.async_wait([this](const boost::system::error_code& error) {
+    if (!error) stop();
+  });
+  schedule_turn();
+}
+
+void Daemon::stop() {
+  stopping_ = true;
+  control_.reset();
+  boost::system::error_code ignored;
+  signals_.cancel(ignored);
+  loop_.stop();
+}
+
+std::string Daemon::answer(const std::string& command, const std::string& request) {
+  if (command == "status") {
+    const StatusInput input{.installation = assembly_.journal().installation().str(),
+                            .version = std::string(kVersion),
+                            .started_at_ms = started_at_.wall_ms,
+                            .host_capacity = configuration_.host_capacity,
+                            .instances = assembly_.plugins().status(),
+                            .notices = assembly_.notices()};
+    return control_result(status_json(input, assembly_.engine()));
+  }
+  if (command == "attempts") {
+    const std::int64_t limit = std::clamp<std::int64_t>(control_number(request, "limit", 1000), 1, kMostAttemptsAnswered);
+    auto rows = assembly_.journal().recent(limit);
+    if (!rows) return control_error(rows.error());
+    return control_result(attempts_json(*rows));
+  }
+  if (command == "drain") {
+    if (!assembly_.engine().draining()) drain();
+    return control_result("{\"draining\":true}");
+  }
+  return control_error({.code = domain::ErrorCode::invalid,
+                        .message = "unknown command; this agent knows status, attempts and drain",
+                        .retry_after = Millis{0}});
+}
+
+int Daemon::run(const RunOptions& options) {
+  const AssemblyInput input{.configuration = &configuration_,
+                            .program_directory = options.program_directory,
+                            .post = [this](std::function<void()> work) { post(std::move(work)); },
+                            .on_loop_thread = [this] { return std::this_thread::get_id() == loop_thread_; }};
+  if (auto refusal = assembly_.start(input)) {
+    log_.write(Level::error, observe::Event::configuration_refused, {{Field::message, refusal->message}});
+    std::cerr << "runner-manager: " << refusal->message << '\n';
+    return refusal->exit_code;
+  }
+  auto control = ControlServer::start(loop_, configuration_.control_socket,
+                                      [this](const std::string& command, const std::string& request) {
+                                        return answer(command, request);
+                                      });
+  if (!control) {
+    std::cerr << "runner-manager: " << control.error().message << '\n';
+    return kExitState;
+  }
+  control_ = std::move(*control);
+  log_.write(Level::info, observe::Event::daemon_started,
+             {{Field::version, std::string(kVersion)}, {Field::count, static_cast<std::int64_t>(
+                                                                          configuration_.policies.size())}});
+  wait_for_signal();
+  schedule_turn();
+  loop_.run();
+  const bool all_back = assembly_.shut_down();
+  log_.write(Level::info, observe::Event::daemon_stopped, {});
+  // A plugin thread that never came back would run on into destroyed objects, so nothing is destroyed any more.
+  if (!all_back) std::_Exit(kExitOk);
+  return kExitOk;
+}
+
+}  // namespace
+
+int run(const config::Configuration& configuration, const RunOptions& options) {
+  ::umask(077);
+  // Other accounts must not read this process's memory or environment; it holds credentials.
+  ::prctl(PR_SET_DUMPABLE, 0);
+  std::signal(SIGPIPE, SIG_IGN);
+  observe::SinkOptions sink;
+  sink.file = configuration.log_file;
+  sink.level = configuration.log_level;
+  auto log = observe::make_log(sink);
+  if (!log) {
+    std::cerr << "runner-manager: " << log.error().message << '\n';
+    return kExitState;
+  }
+  observe::SinkLog& sink_log = **log;
+  Daemon daemon(configuration, sink_log, [&sink_log] { sink_log.reopen(); });
+  return daemon.run(options);
+}
+
+}  // namespace agent::daemon

@@ -1,0 +1,128 @@
+#include "daemon/status.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace agent::daemon {
+
+using domain::Attempt;
+using nlohmann::json;
+
+namespace {
+
+json word(std::string_view text) { return std::string(text); }
+
+void put_time(json& times, const char* name, const std::optional<domain::Instant>& at) {
+  if (at) times[name] = at->wall_ms;
+}
+
+json attempt_document(const Attempt& attempt) {
+  json document{{"id", attempt.id.str()},
+                {"policy", attempt.policy.name.str()},
+                {"target", attempt.policy.target.str()},
+                {"state", word(domain::to_string(attempt.state))},
+                {"outcome", nullptr},
+                {"reason", nullptr},
+                {"runner_id", nullptr},
+                {"pid", nullptr},
+                {"exit_code", nullptr},
+                {"clean_exit", attempt.clean_exit},
+                {"out_of_memory", attempt.out_of_memory},
+                {"package", nullptr},
+                {"pending", nullptr},
+                {"termination", nullptr},
+                {"owes_deregistration", attempt.deregistration_owed},
+                {"created_at_ms", attempt.times.granted.wall_ms},
+                {"changed_at_ms", attempt.changed_at.wall_ms}};
+  if (attempt.outcome) {
+    document["outcome"] = word(domain::to_string(attempt.outcome->kind));
+    if (attempt.outcome->reason) document["reason"] = word(domain::to_string(*attempt.outcome->reason));
+  }
+  if (attempt.runner) document["runner_id"] = attempt.runner->get();
+  if (attempt.process) document["pid"] = attempt.process->pid;
+  if (attempt.exit_code) document["exit_code"] = *attempt.exit_code;
+  if (attempt.package) document["package"] = attempt.package->str();
+  if (attempt.pending) document["pending"] = word(domain::to_string(attempt.pending->kind));
+  if (attempt.termination) document["termination"] = word(domain::to_string(attempt.termination->kind));
+  json& times = document["times"] = json::object();
+  put_time(times, "granted_ms", attempt.times.granted);
+  put_time(times, "demand_seen_ms", attempt.times.demand_seen);
+  put_time(times, "package_acquired_ms", attempt.times.package_acquired);
+  put_time(times, "materialized_ms", attempt.times.materialized);
+  put_time(times, "prepared_ms", attempt.times.prepared);
+  put_time(times, "registered_ms", attempt.times.registered);
+  put_time(times, "held_ms", attempt.times.held);
+  put_time(times, "started_ms", attempt.times.started);
+  return document;
+}
+
+json policy_document(const reconcile::PolicyView& view) {
+  return {{"name", view.policy.name.str()},
+          {"configured", view.configured},
+          {"target", view.policy.target.str()},
+          {"provider", view.policy.provider.str()},
+          {"state", word(domain::to_string(view.policy.state))},
+          {"min", view.policy.min},
+          {"max", view.policy.max},
+          {"queued", view.queued},
+          {"busy", view.busy},
+          {"active", view.active},
+          {"limited_by", word(domain::to_string(view.limited_by))},
+          {"remedy", view.remedy},
+          {"note", view.note}};
+}
+
+json target_document(const reconcile::TargetView& view) {
+  json document{{"target", view.target.target.str()}, {"gateway", view.target.gateway.str()},
+                {"last_contact_ms", nullptr},         {"error", view.error},
+                {"recovering", view.recovering},      {"refused_jobs", json::object()}};
+  if (view.last_contact) document["last_contact_ms"] = view.last_contact->wall_ms;
+  for (const auto& [refusal, count] : view.refused_jobs) {
+    document["refused_jobs"][std::string(domain::to_string(refusal))] = count;
+  }
+  return document;
+}
+
+json instance_document(const plugin::InstanceStatus& instance) {
+  return {{"name", instance.name.str()},
+          {"kind", word(plugin::to_string(instance.kind))},
+          {"plugin", instance.plugin},
+          {"version", instance.version},
+          {"ready", instance.ready},
+          {"stuck", instance.stuck},
+          {"refusal", instance.refusal}};
+}
+
+json attempts_array(const std::vector<Attempt>& attempts) {
+  json rows = json::array();
+  for (const Attempt& attempt : attempts) rows.push_back(attempt_document(attempt));
+  return rows;
+}
+
+// Text that is not UTF-8 is replaced, never a reason to answer nothing.
+std::string dump(const json& document) { return document.dump(-1, ' ', false, json::error_handler_t::replace); }
+
+}  // namespace
+
+std::string status_json(const StatusInput& input, const reconcile::Engine& engine) {
+  json document{{"installation", input.installation},
+                {"version", input.version},
+                {"started_at_ms", input.started_at_ms},
+                {"draining", engine.draining()},
+                {"host", {{"capacity", input.host_capacity}, {"active", engine.active()}}},
+                {"policies", json::array()},
+                {"instances", json::array()},
+                {"targets", json::array()},
+                {"attempts", attempts_array(engine.attempts())},
+                {"notices", input.notices}};
+  for (const auto& view : engine.policies()) document["policies"].push_back(policy_document(view));
+  for (const auto& view : engine.targets()) document["targets"].push_back(target_document(view));
+  for (const auto& instance : input.instances) document["instances"].push_back(instance_document(instance));
+  if (!engine.journal_error().empty()) document["notices"].push_back(engine.journal_error());
+  return dump(document);
+}
+
+std::string attempts_json(const std::vector<Attempt>& attempts) {
+  return dump(json{{"attempts", attempts_array(attempts)}});
+}
+
+}  // namespace agent::daemon

@@ -1,0 +1,26 @@
+// The JSON documents that the control socket answers with; docs/cli.md describes them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "domain/attempt.hpp"
+#include "plugin/host.hpp"
+#include "reconcile/engine.hpp"
+
+namespace agent::daemon {
+
+struct StatusInput {
+  std::string installation;
+  std::string version;
+  std::int64_t started_at_ms = 0;
+  std::int64_t host_capacity = 0;
+  std::vector<plugin::InstanceStatus> instances;
+  std::vector<std::string> notices;
+};
+
+std::string status_json(const StatusInput& input, const reconcile::Engine& engine);
+// {"attempts":[…]}; the rows in the order given.
+std::string attempts_json(const std::vector<domain::Attempt>& attempts);
+
+}  // namespace agent::daemon

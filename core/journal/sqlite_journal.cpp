@@ -1,0 +1,112 @@
+#include <utility>
+
+#include "journal/attempt_store.hpp"
+#include "journal/connection.hpp"
+#include "journal/event_store.hpp"
+#include "journal/journal.hpp"
+#include "journal/kv_store.hpp"
+#include "journal/loading_store.hpp"
+#include "journal/prune.hpp"
+#include "journal/schema.hpp"
+
+namespace agent::journal {
+
+using domain::AttemptId;
+using domain::Error;
+using domain::ErrorCode;
+using domain::InstanceName;
+
+namespace {
+
+class SqliteJournal final : public Journal {
+ public:
+  SqliteJournal(Opened opened, bool read_only)
+      : database_(std::move(opened.database)),
+        installation_(std::move(opened.installation)),
+        read_only_(read_only) {}
+
+  [[nodiscard]] domain::InstallationId installation() const override { return installation_; }
+
+  Result<void> commit(const Batch& batch) override {
+    if (batch.empty()) return {};
+    return within([&]() -> Result<void> {
+      for (const Attempt& attempt : batch.attempts) {
+        if (auto done = attempts_.write(attempt); !done) return done;
+      }
+      for (const EventRecord& event : batch.events) {
+        if (auto done = events_.append(event); !done) return done;
+      }
+      return {};
+    });
+  }
+
+  Result<std::vector<Attempt>> load_active() override { return attempts_.active(); }
+  Result<std::optional<Attempt>> find(const AttemptId& id) override { return attempts_.find(id); }
+  Result<std::vector<Attempt>> recent(std::int64_t limit) override { return attempts_.recent(limit); }
+  Result<std::vector<EventRecord>> events_of(const AttemptId& id) override { return events_.of(id); }
+
+  Result<std::optional<std::string>> kv_get(const InstanceName& instance, std::string_view key) override {
+    return kv_.get(instance, key);
+  }
+  Result<void> kv_put(const InstanceName& instance, std::string_view key, std::string_view value) override {
+    return within([&] { return kv_.put(instance, key, value); });
+  }
+  Result<void> kv_remove(const InstanceName& instance, std::string_view key) override {
+    return within([&] { return kv_.remove(instance, key); });
+  }
+  Result<std::vector<std::string>> kv_list(const InstanceName& instance, std::string_view prefix) override {
+    return kv_.list(instance, prefix);
+  }
+
+  Result<std::int64_t> begin_loading(std::string_view digest) override {
+    return within([&] { return loading_.begin(digest); });
+  }
+  Result<void> end_loading(std::string_view digest) override {
+    return within([&] { return loading_.end(digest); });
+  }
+
+  Result<std::int64_t> prune(std::int64_t before_wall_ms, std::int64_t keep, std::int64_t limit) override {
+    return within(
+        [&] { return prune_settled(database_, attempts_.definitions(), before_wall_ms, keep, limit); });
+  }
+
+ private:
+  // One write transaction around `work`, committed only if it succeeds.
+  template <class Work>
+  std::invoke_result_t<Work> within(Work work) {
+    if (read_only_) {
+      return Error{ErrorCode::denied, "journal " + database_.path() + " is open for reading only.", {}};
+    }
+    auto done = run_within(work);
+    if (!done) attempts_.definitions().forget();
+    return done;
+  }
+
+  template <class Work>
+  std::invoke_result_t<Work> run_within(Work& work) {
+    auto transaction = sqlite::Transaction::begin(database_);
+    if (!transaction) return transaction.error();
+    auto done = work();
+    if (!done) return done;
+    if (auto committed = transaction->commit(); !committed) return committed.error();
+    return done;
+  }
+
+  sqlite::Database database_;
+  domain::InstallationId installation_;
+  bool read_only_;
+  AttemptStore attempts_{database_};
+  EventStore events_{database_};
+  KvStore kv_{database_};
+  LoadingStore loading_{database_};
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Journal>> Journal::open(const OpenOptions& options) {
+  auto opened = open_database(options, migration_steps());
+  if (!opened) return opened.error();
+  return std::unique_ptr<Journal>{std::make_unique<SqliteJournal>(std::move(*opened), options.read_only)};
+}
+
+}  // namespace agent::journal

@@ -1,0 +1,152 @@
+// The end: termination of a live runner, and everything that a concluded attempt still owes.
+#include "domain/backoff.hpp"
+#include "domain/state.hpp"
+#include "lifecycle/parts.hpp"
+
+namespace agent::lifecycle {
+
+using domain::Attempt;
+using domain::EffectKind;
+using domain::State;
+using domain::TerminationStep;
+
+namespace {
+
+void retry_cleanup(Attempt& attempt, const Context& context) {
+  attempt.cleanup_retry = domain::next_retry(attempt.cleanup_retry,
+                                             domain::cleanup_wait(attempt.cleanup_retry.tries + 1), context.now);
+}
+
+void retry_deregistration(Attempt& attempt, domain::Millis asked, const Context& context) {
+  domain::Millis wait = domain::cleanup_wait(attempt.deregistration_retry.tries + 1);
+  if (asked > wait) wait = asked < domain::kMaximumWait ? asked : domain::kMaximumWait;
+  attempt.deregistration_retry = domain::next_retry(attempt.deregistration_retry, wait, context.now);
+}
+
+void registration_gone(Step& out, const Context& context) {
+  Attempt& attempt = out.attempt;
+  attempt.absence_observed = true;
+  attempt.deregistration_owed = false;
+  attempt.deregistration_retry = {};
+  if (attempt.termination && !domain::is_concluded(attempt.state)) {
+    attempt.termination->step = TerminationStep::stop;
+    attempt.cleanup_retry = {};
+  } else if (!domain::is_concluded(attempt.state) && next_launch_step(attempt) == EffectKind::register_runner) {
+    // A launch looked for what an unanswered request may have left, and nothing is there: ask again.
+    issue(out, EffectKind::register_runner, context.now);
+  }
+}
+
+void on_deregistered(Step& out, const event::Deregistered& answered, const Context& context) {
+  Attempt& attempt = out.attempt;
+  const bool live = !domain::is_concluded(attempt.state);
+  // The name of a registration that was removed is never this attempt's runner again, so its id is not recorded.
+  if (answered.found && answered.removal == event::Removal::busy && !attempt.runner) attempt.runner = answered.found;
+  switch (answered.removal) {
+    case event::Removal::gone: registration_gone(out, context); return;
+    case event::Removal::not_listed:
+      // A launch that asks again uses the same name, so a late registration cannot add a second one.
+      if (live || absence_proves(attempt, context.now)) {
+        registration_gone(out, context);
+      } else {
+        retry_deregistration(attempt, domain::Millis{0}, context);
+      }
+      return;
+    case event::Removal::busy:
+      if (live && attempt.termination && domain::deregisters_first(attempt.termination->kind)) {
+        attempt.termination.reset();  // a job came at the last moment: keep the runner
+        out.observe_soon = true;
+      } else {
+        retry_deregistration(attempt, domain::Millis{0}, context);
+      }
+      return;
+  }
+}
+
+void on_failed(Step& out, EffectKind kind, const event::Failed& failed, const Context& context) {
+  Attempt& attempt = out.attempt;
+  if (kind != EffectKind::deregister) {
+    retry_cleanup(attempt, context);
+    return;
+  }
+  const bool live = !domain::is_concluded(attempt.state);
+  if (live && !attempt.termination && next_launch_step(attempt) == EffectKind::register_runner) {
+    const bool again = attempt.launch_retry.tries < domain::kLaunchTries && context.demand_persists &&
+                       context.launching_allowed;
+    if (again) {
+      const auto wait = domain::launch_wait(attempt.launch_retry.tries + 1, failed.retry_after);
+      attempt.launch_retry = domain::next_retry(attempt.launch_retry, wait, context.now);
+      return;
+    }
+    conclude(out, {.kind = domain::OutcomeKind::failed, .reason = domain::FailureReason::jit_request_failed}, context);
+    return;
+  }
+  retry_deregistration(attempt, failed.retry_after, context);
+  if (live) attempt.cleanup_retry = attempt.deregistration_retry;  // the termination waits for GitHub
+}
+
+}  // namespace
+
+bool absence_proves(const Attempt& attempt, const domain::Instant& now) {
+  return !attempt.jit_requested_at ||
+         domain::elapsed(*attempt.jit_requested_at, now) >= kRegistrationDeadline + kAbsenceByName;
+}
+
+void conclude(Step& out, const domain::Outcome& outcome, const Context& context) {
+  Attempt& attempt = out.attempt;
+  if (!domain::conclude(attempt, outcome, context.now)) return;
+  attempt.launch_retry = {};
+  attempt.cleanup_retry = {};
+  attempt.deregistration_owed = attempt.jit_requested_at && !attempt.absence_observed;
+  attempt.deregistration_retry = {};
+  out.drop_secret = true;
+}
+
+void answer_ending(Step& out, EffectKind kind, const EventBody& body, const Context& context) {
+  Attempt& attempt = out.attempt;
+  if (const auto* failed = std::get_if<event::Failed>(&body)) {
+    on_failed(out, kind, *failed, context);
+  } else if (const auto* deregistered = std::get_if<event::Deregistered>(&body)) {
+    on_deregistered(out, *deregistered, context);
+  } else if (std::holds_alternative<event::Stopped>(body)) {
+    attempt.cleanup_retry = {};
+    if (attempt.termination && !domain::is_concluded(attempt.state)) {
+      conclude(out, domain::termination_outcome(attempt.termination->kind), context);
+      attempt.replacement_wanted = attempt.outcome && domain::wants_replacement(*attempt.outcome);
+    }
+  } else if (std::holds_alternative<event::Destroyed>(body)) {
+    attempt.environment_removed = true;
+    attempt.cleanup_retry = {};
+  } else if (std::holds_alternative<event::Scrubbed>(body)) {
+    attempt.cleanup_retry = {};
+    // Legal by construction: scrubbing is ordered for concluded attempts only.
+    (void)domain::transition(attempt, State::cleaned, context.now);
+  }
+}
+
+void answer(Step& out, EffectKind kind, const EventBody& body, const Context& context) {
+  // A launch answer that arrives after the conclusion is an ending's business.
+  if (is_launch_effect(kind) && domain::is_concluded(out.attempt.state)) {
+    Attempt& attempt = out.attempt;
+    if (const auto* registered = std::get_if<event::Registered>(&body)) {
+      if (!attempt.runner) attempt.runner = registered->runner;
+      attempt.absence_observed = false;
+      attempt.deregistration_owed = true;
+      out.drop_secret = true;
+    } else if (const auto* held = std::get_if<event::Held>(&body)) {
+      if (!attempt.process) attempt.process = held->process;
+    } else if (const auto* acquired = std::get_if<event::Acquired>(&body)) {
+      if (!attempt.package) attempt.package = acquired->digest;
+    } else if (const auto* prepared = std::get_if<event::Prepared>(&body)) {
+      if (!attempt.environment && prepared->environment) attempt.environment = prepared->environment;
+    }
+    return;
+  }
+  if (is_launch_effect(kind)) {
+    answer_launch(out, kind, body, context);
+  } else {
+    answer_ending(out, kind, body, context);
+  }
+}
+
+}  // namespace agent::lifecycle

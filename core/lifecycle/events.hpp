@@ -1,0 +1,70 @@
+// What can happen to an attempt. Every effect ends in exactly one event that carries the effect's number.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <variant>
+
+#include "domain/decision.hpp"
+
+namespace agent::lifecycle {
+
+namespace event {
+
+struct Acquired {
+  domain::PackageDigest digest;
+  bool downloaded = false;
+};
+struct Materialized {};
+struct Prepared {
+  std::optional<domain::EnvironmentId> environment;
+};
+// The secret that came with it is in the vault, under the attempt's id.
+struct Registered {
+  domain::RunnerId runner;
+};
+struct Held {
+  domain::ProcessIdentity process;
+};
+struct Started {};
+struct Stopped {};
+struct Destroyed {};
+struct Scrubbed {};
+
+// How GitHub answered a removal. `not_listed` is an absence by name: it proves nothing about a request whose answer may
+// still be on its way.
+enum class Removal { gone, not_listed, busy };
+struct Deregistered {
+  Removal removal = Removal::gone;
+  std::optional<domain::RunnerId> found;  // the id that a look-up by name found
+};
+
+// An effect that did not do what it was asked. `process_existed`: the secret may have been used.
+struct Failed {
+  domain::ErrorCode code = domain::ErrorCode::internal;
+  domain::Millis retry_after{0};
+  bool process_existed = false;
+};
+
+// One look at the attempt from all sides; see domain::decide.
+struct Observed {
+  domain::Observation seen;
+};
+
+struct Timer {};         // something of this attempt is due
+struct OperatorStop {};  // the operator wants it to end
+struct Resumed {};       // a daemon started and found this row
+
+}  // namespace event
+
+using EventBody = std::variant<event::Acquired, event::Materialized, event::Prepared, event::Registered, event::Held,
+                               event::Started, event::Stopped, event::Destroyed, event::Scrubbed, event::Deregistered,
+                               event::Failed, event::Observed, event::Timer, event::OperatorStop, event::Resumed>;
+
+struct Event {
+  domain::AttemptId attempt;
+  std::uint64_t seq = 0;  // of the effect that it answers; 0 for events that answer none
+  EventBody body;
+};
+
+}  // namespace agent::lifecycle

@@ -1,0 +1,160 @@
+// The launch: package, copy, preparation, registration, held process, release.
+#include "domain/backoff.hpp"
+#include "domain/state.hpp"
+#include "lifecycle/parts.hpp"
+
+namespace agent::lifecycle {
+
+using domain::Attempt;
+using domain::EffectKind;
+using domain::ErrorCode;
+using domain::FailureReason;
+using domain::State;
+
+namespace {
+
+struct Verdict {
+  FailureReason reason;
+  bool terminal = false;  // never tried again, and the policy is held
+};
+
+Verdict judge_package(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::denied:
+    case ErrorCode::invalid: return {FailureReason::runner_package_unverified, true};
+    case ErrorCode::not_found:
+    case ErrorCode::unsupported: return {FailureReason::package_unavailable, true};
+    default: return {FailureReason::package_unavailable, false};
+  }
+}
+
+Verdict judge_registration(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::not_found:
+    case ErrorCode::invalid:
+    case ErrorCode::denied:
+    case ErrorCode::unsupported: return {FailureReason::jit_refused, true};
+    default: return {FailureReason::jit_request_failed, false};
+  }
+}
+
+// What a failure of each launch step means, by its code alone.
+Verdict judge(EffectKind kind, ErrorCode code) {
+  const bool hopeless = code == ErrorCode::invalid || code == ErrorCode::denied || code == ErrorCode::unsupported;
+  switch (kind) {
+    case EffectKind::acquire_package: return judge_package(code);
+    case EffectKind::materialize:
+      if (code == ErrorCode::denied || code == ErrorCode::exists) return {FailureReason::root_refused, true};
+      return {FailureReason::package_unavailable, false};
+    case EffectKind::register_runner: return judge_registration(code);
+    default: return {FailureReason::process_start_failed, hopeless};
+  }
+}
+
+void fail_step(Step& out, EffectKind kind, const event::Failed& failure, const Context& context) {
+  Attempt& attempt = out.attempt;
+  const Verdict verdict = judge(kind, failure.code);
+  const bool again = !verdict.terminal && attempt.launch_retry.tries + 1 < domain::kLaunchTries &&
+                     context.demand_persists && context.launching_allowed;
+  if (again) {
+    const domain::Millis wait = domain::launch_wait(attempt.launch_retry.tries + 1, failure.retry_after);
+    attempt.launch_retry = domain::next_retry(attempt.launch_retry, wait, context.now);
+    return;
+  }
+  out.refused_for_good = verdict.terminal;
+  conclude(out, {.kind = domain::OutcomeKind::failed, .reason = verdict.reason}, context);
+}
+
+// The listener may be alive and nobody knows. The secret is spent either way, so supervision takes over from the
+// identity that the row holds and concludes by what it sees.
+void fail_release(Step& out, const event::Failed& failure, const Context& context) {
+  if (!failure.process_existed) {
+    conclude(out, {.kind = domain::OutcomeKind::failed, .reason = FailureReason::process_start_failed}, context);
+    return;
+  }
+  if (!domain::transition(out.attempt, State::starting, context.now)) return;
+  out.drop_secret = true;
+  out.observe_soon = true;
+}
+
+void enter(Step& out, State state, const Context& context) {
+  // The launch's own edges are legal by construction; a refused one would leave the row as it was.
+  if (domain::transition(out.attempt, state, context.now)) out.attempt.launch_retry = {};
+}
+
+}  // namespace
+
+std::optional<EffectKind> next_launch_step(const Attempt& attempt) {
+  if (attempt.state == State::allocated) {
+    if (!attempt.package) return EffectKind::acquire_package;
+    if (!attempt.times.materialized) return EffectKind::materialize;
+    if (!attempt.times.prepared) return EffectKind::prepare;
+    return EffectKind::register_runner;
+  }
+  if (attempt.state == State::jit_received) {
+    return attempt.process ? EffectKind::release : EffectKind::spawn_held;
+  }
+  return std::nullopt;
+}
+
+bool is_launch_effect(EffectKind kind) {
+  switch (kind) {
+    case EffectKind::acquire_package:
+    case EffectKind::materialize:
+    case EffectKind::prepare:
+    case EffectKind::register_runner:
+    case EffectKind::spawn_held:
+    case EffectKind::release: return true;
+    default: return false;
+  }
+}
+
+bool in_bring_up(const Attempt& attempt) {
+  if (domain::is_concluded(attempt.state)) return false;
+  if (attempt.pending && is_launch_effect(attempt.pending->kind)) return true;
+  const bool early = attempt.state == State::allocated || attempt.state == State::jit_received;
+  return early && (attempt.launch_retry.tries > 0);
+}
+
+void answer_launch(Step& out, EffectKind kind, const EventBody& body, const Context& context) {
+  Attempt& attempt = out.attempt;
+  if (const auto* failed = std::get_if<event::Failed>(&body)) {
+    if (kind == EffectKind::release) {
+      fail_release(out, *failed, context);
+    } else {
+      fail_step(out, kind, *failed, context);
+    }
+    return;
+  }
+  if (const auto* acquired = std::get_if<event::Acquired>(&body)) {
+    attempt.package = acquired->digest;
+    attempt.times.package_acquired = context.now;
+    attempt.launch_retry = {};
+    issue(out, EffectKind::materialize, context.now);
+  } else if (std::holds_alternative<event::Materialized>(body)) {
+    attempt.times.materialized = context.now;
+    attempt.launch_retry = {};
+    issue(out, EffectKind::prepare, context.now);
+  } else if (const auto* prepared = std::get_if<event::Prepared>(&body)) {
+    if (prepared->environment) attempt.environment = prepared->environment;
+    attempt.times.prepared = context.now;
+    attempt.launch_retry = {};
+    issue(out, EffectKind::register_runner, context.now);
+  } else if (const auto* registered = std::get_if<event::Registered>(&body)) {
+    attempt.runner = registered->runner;
+    attempt.absence_observed = false;
+    attempt.times.registered = context.now;
+    enter(out, State::jit_received, context);
+    issue(out, EffectKind::spawn_held, context.now);
+  } else if (const auto* held = std::get_if<event::Held>(&body)) {
+    attempt.process = held->process;
+    attempt.times.held = context.now;
+    if (attempt.termination) return;  // the operator was faster: progress() ends what is held
+    issue(out, EffectKind::release, context.now);
+  } else if (std::holds_alternative<event::Started>(body)) {
+    attempt.times.started = context.now;
+    enter(out, State::starting, context);
+  }
+}
+
+}  // namespace agent::lifecycle

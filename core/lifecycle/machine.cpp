@@ -1,0 +1,87 @@
+#include "lifecycle/machine.hpp"
+
+#include "domain/state.hpp"
+#include "lifecycle/parts.hpp"
+
+namespace agent::lifecycle {
+
+using domain::Attempt;
+using domain::EffectKind;
+
+namespace {
+
+// An answer counts only while its effect is the pending one.
+bool answers_pending(const Attempt& attempt, const Event& event) {
+  return attempt.pending && event.seq != 0 && attempt.pending->seq == event.seq;
+}
+
+// A registration that arrives when nobody waits for it is a debt; every other late answer changes nothing.
+void compensate(Step& out, const Event& event, const Context& context) {
+  const auto* registered = std::get_if<event::Registered>(&event.body);
+  if (registered == nullptr) return;
+  Attempt& attempt = out.attempt;
+  if (!attempt.runner) attempt.runner = registered->runner;
+  attempt.absence_observed = false;
+  attempt.deregistration_owed = true;
+  attempt.deregistration_retry = {.tries = 0, .due = context.now};
+  out.drop_secret = domain::is_concluded(attempt.state);
+}
+
+void on_resumed(Step& out, const Context& context) {
+  Attempt& attempt = out.attempt;
+  // Launch effects died with the process that issued them, and no launch is resumed: what they left is found by
+  // observation. Repeatable effects are issued anew by progress().
+  attempt.pending.reset();
+  attempt.launch_retry = {};
+  if (attempt.cleanup_retry.tries > 0) attempt.cleanup_retry.due = context.now;
+  if (attempt.deregistration_retry.tries > 0) attempt.deregistration_retry.due = context.now;
+}
+
+void on_operator_stop(Step& out, const Context& context) {
+  Attempt& attempt = out.attempt;
+  if (domain::is_concluded(attempt.state) || attempt.termination) return;
+  attempt.termination = domain::Termination{domain::TerminationKind::by_operator, domain::TerminationStep::stop};
+  const bool may_have_run = attempt.pending && (attempt.pending->kind == EffectKind::spawn_held ||
+                                                attempt.pending->kind == EffectKind::release);
+  // Nothing can run before a process is held, so a launch that has not come that far ends at once.
+  if (in_bring_up(attempt) && !attempt.process && !may_have_run) {
+    conclude(out, domain::termination_outcome(domain::TerminationKind::by_operator), context);
+  }
+}
+
+}  // namespace
+
+Step begin(Attempt attempt, const domain::Instant& now) {
+  Step out;
+  out.attempt = std::move(attempt);
+  out.attempt.state = domain::State::allocated;
+  out.attempt.changed_at = now;
+  out.attempt.times.granted = now;
+  issue(out, EffectKind::acquire_package, now);
+  return out;
+}
+
+Step step(const Attempt& attempt, const Event& event, const Context& context) {
+  Step out;
+  out.attempt = attempt;
+  if (event.seq != 0 && !answers_pending(attempt, event)) {
+    compensate(out, event, context);
+    progress(out, context);
+    return out;
+  }
+  if (event.seq != 0) {
+    const EffectKind answered = out.attempt.pending->kind;
+    out.attempt.pending.reset();
+    answer(out, answered, event.body, context);
+  } else if (const auto* observed = std::get_if<event::Observed>(&event.body)) {
+    observe(out, observed->seen, context);
+  } else if (std::holds_alternative<event::OperatorStop>(event.body)) {
+    on_operator_stop(out, context);
+  } else if (std::holds_alternative<event::Resumed>(event.body)) {
+    on_resumed(out, context);
+  }
+  progress(out, context);
+  return out;
+}
+
+}  // namespace agent::lifecycle

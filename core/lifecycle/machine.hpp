@@ -1,0 +1,49 @@
+// The attempt machine: launch, supervision, termination, clean-up and recovery in one pure function.
+//
+// step() never does anything: it answers the new row and the effects to be issued once that row is durable. At most one
+// changing effect of an attempt is in flight, and the row names it before it is issued.
+#pragma once
+
+#include <vector>
+
+#include "domain/attempt.hpp"
+#include "lifecycle/events.hpp"
+
+namespace agent::lifecycle {
+
+// A changing effect to issue after the commit. The row that goes with it says everything else.
+struct Order {
+  domain::EffectKind kind;
+  std::uint64_t seq = 0;
+};
+
+struct Context {
+  domain::Instant now;
+  bool demand_persists = true;  // the policy still has a queued job, or nobody knows
+  bool launching_allowed = true;  // false: no launch step is tried again
+};
+
+struct Step {
+  domain::Attempt attempt;
+  std::vector<Order> orders;      // at most one
+  bool drop_secret = false;       // nobody will use the attempt's one-time secret any more
+  bool refused_for_good = false;  // the launch met a terminal refusal: hold the policy
+  bool observe_soon = false;      // what comes next needs a look at the environment and at GitHub
+};
+
+Step step(const domain::Attempt& attempt, const Event& event, const Context& context);
+
+// The first step of a launch: a row in `allocated` with its first effect. `attempt` carries the write-once facts.
+Step begin(domain::Attempt attempt, const domain::Instant& now);
+
+// True while launch effects of this process own the attempt; observations do not apply then.
+bool in_bring_up(const domain::Attempt& attempt);
+
+// When this attempt wants a Timer event; nothing if it waits for something else.
+std::optional<domain::Instant> next_due(const domain::Attempt& attempt);
+
+// How long after a registration request an absence by name proves nothing.
+inline constexpr domain::Millis kRegistrationDeadline{60'000};
+inline constexpr domain::Millis kAbsenceByName{10 * 60'000};
+
+}  // namespace agent::lifecycle

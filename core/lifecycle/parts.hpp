@@ -1,0 +1,32 @@
+// The parts of the attempt machine, one file each; only machine.cpp and they use this header.
+#pragma once
+
+#include "lifecycle/machine.hpp"
+
+namespace agent::lifecycle {
+
+// Names the effect in the row and orders it. Must not be called while another one is pending.
+void issue(Step& out, domain::EffectKind kind, const domain::Instant& now);
+
+// Ends a live attempt: outcome, terminal state, what is owed, and the secret dropped.
+void conclude(Step& out, const domain::Outcome& outcome, const Context& context);
+
+// An absence by name alone counts once no answer to the request can be on its way any more.
+bool absence_proves(const domain::Attempt& attempt, const domain::Instant& now);
+
+// The answer to the effect that was pending. (launch.cpp, ending.cpp)
+void answer(Step& out, domain::EffectKind kind, const EventBody& body, const Context& context);
+void answer_launch(Step& out, domain::EffectKind kind, const EventBody& body, const Context& context);
+void answer_ending(Step& out, domain::EffectKind kind, const EventBody& body, const Context& context);
+
+// One look, decided and applied until the decision asks for nothing more. (observe.cpp)
+void observe(Step& out, const domain::Observation& seen, const Context& context);
+
+// Issues the next effect that the row asks for, if none is pending and it is due. (progress.cpp)
+void progress(Step& out, const Context& context);
+
+// The launch step that has not been done yet, from the row's facts. Nothing when the launch is over.
+std::optional<domain::EffectKind> next_launch_step(const domain::Attempt& attempt);
+bool is_launch_effect(domain::EffectKind kind);
+
+}  // namespace agent::lifecycle

@@ -1,0 +1,211 @@
+#include "lifecycle/performer.hpp"
+
+#include "workspace/workspace.hpp"
+
+namespace agent::lifecycle {
+
+using domain::Attempt;
+using domain::ErrorCode;
+using domain::Result;
+using plugin::Call;
+
+namespace {
+
+Performed failed(const domain::Error& error, bool process_existed = false) {
+  return {event::Failed{.code = error.code, .retry_after = error.retry_after, .process_existed = process_existed},
+          error.message};
+}
+
+// A plugin that is not there now may be there later, so what it would have answered is unknown.
+domain::Error not_loaded(const char* what, const domain::InstanceName& name) {
+  return {.code = ErrorCode::unreachable,
+          .message = std::string(what) + " '" + name.str() + "' is not ready; see `runner-manager status` for the reason",
+          .retry_after = domain::Millis{0}};
+}
+
+// A package source as the cache wants it.
+class SourceAdapter final : public package::Source {
+ public:
+  SourceAdapter(plugin::PackageSource& source, Call& call) : source_(source), call_(call) {}
+
+  Result<std::vector<package::Offer>> catalog(const package::Query& query) override {
+    auto offers = source_.catalog(call_, query.target, query.os, query.architecture);
+    if (!offers) return offers.error();
+    std::vector<package::Offer> answer;
+    for (plugin::PackageOffer& offer : *offers) {
+      answer.push_back({.version = std::move(offer.version), .filename = std::move(offer.filename),
+                        .sha256 = std::move(offer.sha256), .size = offer.size, .ref = std::move(offer.ref)});
+    }
+    return answer;
+  }
+
+  Result<void> fetch(std::string_view ref, std::int64_t offset, std::string_view validator,
+                     Receiver& receiver) override {
+    const plugin::PackageSource::Receiver sink{
+        .begin = [&receiver](std::int64_t total, std::string_view seen, bool restarted) {
+          return receiver.begin(total, seen, restarted);
+        },
+        .chunk = [&receiver](std::string_view bytes) { return receiver.chunk(bytes); }};
+    return source_.fetch(call_, ref, offset, validator, sink);
+  }
+
+ private:
+  plugin::PackageSource& source_;
+  Call& call_;
+};
+
+}  // namespace
+
+std::string runtime_name(const Attempt& attempt) { return attempt.runtime.substr(attempt.policy.root.size() + 1); }
+
+plugin::ExecutionProvider* Performer::provider_of(const Attempt& attempt) {
+  return world_.plugins->provider(attempt.policy.provider);
+}
+
+plugin::Gateway* Performer::gateway_of(const Attempt& attempt) {
+  return world_.plugins->gateway(attempt.policy.gateway);
+}
+
+plugin::Allocation Performer::allocation_of(const Attempt& attempt) const {
+  return {.attempt = &attempt, .host = world_.host, .package = attempt.runtime};
+}
+
+Performed Performer::acquire_package(Call& call, const Attempt& attempt) {
+  plugin::PackageSource* source = world_.plugins->package_source(attempt.policy.package_source);
+  if (source == nullptr) return failed(not_loaded("package source", attempt.policy.package_source));
+  SourceAdapter adapter(*source, call);
+  const package::Query query{.target = attempt.policy.target.str(), .os = world_.os,
+                             .architecture = world_.architecture};
+  auto installed = world_.cache->acquire(adapter, query, [&call] { return call.cancelled(); });
+  if (!installed) return failed(installed.error());
+  return {event::Acquired{.digest = installed->digest, .downloaded = installed->downloaded}, {}};
+}
+
+// A try of this attempt that broke off leaves a directory that only this row may name, so it is removed and made anew.
+Performed Performer::materialize(Call& call, const Attempt& attempt) {
+  const std::string& root = attempt.policy.root;
+  const std::string name = runtime_name(attempt);
+  if (attempt.launch_retry.tries > 0) {
+    const auto removed = workspace::remove_runtime(root, name);
+    if (!removed) return failed(removed.error());
+  }
+  if (auto created = workspace::create_runtime(root, name); !created) return failed(created.error());
+  auto copied = world_.cache->materialize(*attempt.package, attempt.runtime, [&call] { return call.cancelled(); });
+  if (!copied) return failed(copied.error());
+  return {event::Materialized{}, {}};
+}
+
+Performed Performer::prepare(Call& call, const Attempt& attempt) {
+  plugin::ExecutionProvider* provider = provider_of(attempt);
+  if (provider == nullptr) return failed(not_loaded("execution provider", attempt.policy.provider));
+  auto prepared = provider->prepare(call, allocation_of(attempt));
+  if (!prepared) return failed(prepared.error());
+  return {event::Prepared{.environment = std::move(*prepared)}, {}};
+}
+
+Performed Performer::register_runner(Call& call, const Attempt& attempt) {
+  plugin::Gateway* gateway = gateway_of(attempt);
+  if (gateway == nullptr) return failed(not_loaded("gateway", attempt.policy.gateway));
+  const domain::Policy& policy = attempt.policy;
+  auto registration = gateway->register_runner(call, policy.target, domain::runner_name(attempt.id),
+                                               policy.runner_group_id, policy.labels, "_work");
+  if (!registration) return failed(registration.error());
+  world_.vault->put(attempt.id, registration->jit_config);
+  return {event::Registered{.runner = registration->runner}, {}};
+}
+
+Performed Performer::spawn_held(Call& call, const Attempt& attempt) {
+  plugin::ExecutionProvider* provider = provider_of(attempt);
+  if (provider == nullptr) return failed(not_loaded("execution provider", attempt.policy.provider));
+  auto held = provider->hold(call, allocation_of(attempt));
+  if (!held) return failed(held.error());
+  return {event::Held{.process = *held}, {}};
+}
+
+Performed Performer::release(Call& call, const Attempt& attempt) {
+  plugin::ExecutionProvider* provider = provider_of(attempt);
+  if (provider == nullptr) return failed(not_loaded("execution provider", attempt.policy.provider));
+  std::optional<std::string> secret = world_.vault->take(attempt.id);
+  if (!secret) {
+    return failed({.code = ErrorCode::internal,
+                   .message = "the one-time registration of the attempt is not in memory any more",
+                   .retry_after = domain::Millis{0}});
+  }
+  auto failure = provider->start(call, allocation_of(attempt), *secret);
+  wipe(*secret);
+  if (failure) return failed(failure->error, failure->process_existed);
+  return {event::Started{}, {}};
+}
+
+Performed Performer::stop(Call& call, const Attempt& attempt) {
+  plugin::ExecutionProvider* provider = provider_of(attempt);
+  if (provider == nullptr) return failed(not_loaded("execution provider", attempt.policy.provider));
+  if (attempt.process || attempt.environment) {
+    auto stopped = provider->stop(call, allocation_of(attempt), attempt.policy.timeouts.stop_grace);
+    if (!stopped) return failed(stopped.error());
+  }
+  return {event::Stopped{}, {}};
+}
+
+Performed Performer::destroy(Call& call, const Attempt& attempt) {
+  plugin::ExecutionProvider* provider = provider_of(attempt);
+  if (provider == nullptr) return failed(not_loaded("execution provider", attempt.policy.provider));
+  if (attempt.process) {
+    auto stopped = provider->stop(call, allocation_of(attempt), attempt.policy.timeouts.stop_grace);
+    if (!stopped) return failed(stopped.error());
+  }
+  auto removed = provider->remove(call, allocation_of(attempt));
+  if (!removed) return failed(removed.error());
+  return {event::Destroyed{}, {}};
+}
+
+// By id where the id is known; by name where a request was made whose answer never came.
+Performed Performer::deregister(Call& call, const Attempt& attempt) {
+  plugin::Gateway* gateway = gateway_of(attempt);
+  if (gateway == nullptr) return failed(not_loaded("gateway", attempt.policy.gateway));
+  std::optional<domain::RunnerId> runner = attempt.runner;
+  const bool by_name = !runner;
+  if (by_name) {
+    auto listed = gateway->inventory(call, attempt.policy.target);
+    if (!listed) return failed(listed.error());
+    const std::string name = domain::runner_name(attempt.id);
+    for (const plugin::Runner& entry : *listed) {
+      if (entry.name == name) runner = entry.id;
+    }
+    if (!runner) return {event::Deregistered{.removal = event::Removal::not_listed, .found = {}}, {}};
+  }
+  auto removed = gateway->deregister(call, attempt.policy.target, *runner);
+  const auto found = by_name ? runner : std::nullopt;
+  if (removed) return {event::Deregistered{.removal = event::Removal::gone, .found = found}, {}};
+  if (removed.error().code == ErrorCode::busy) {
+    return {event::Deregistered{.removal = event::Removal::busy, .found = found}, {}};
+  }
+  return failed(removed.error());
+}
+
+Performed Performer::scrub(Call&, const Attempt& attempt) {
+  if (auto written = workspace::write_record(world_.records, attempt); !written) return failed(written.error());
+  auto removed = workspace::remove_runtime(attempt.policy.root, runtime_name(attempt));
+  if (!removed) return failed(removed.error());
+  if (!removed->complete) {
+    return failed({.code = ErrorCode::busy,
+                   .message = "the runtime directory still has entries: something writes to it while it is removed",
+                   .retry_after = domain::Millis{0}});
+  }
+  return {event::Scrubbed{}, {}};
+}
+
+// No held process was ever journalled for a native attempt without an identity, so nothing of it can run.
+EnvironmentLook Performer::look(Call& call, const Attempt& attempt) {
+  if (attempt.policy.provider_kind == domain::ProviderKind::native && !attempt.process) {
+    return {.view = domain::EnvironmentView::missing, .clean = false, .exit_code = {}, .out_of_memory = false};
+  }
+  plugin::ExecutionProvider* provider = provider_of(attempt);
+  if (provider == nullptr) return {};
+  auto state = provider->inspect(call, allocation_of(attempt));
+  if (!state) return {};
+  return {.view = state->view, .clean = state->clean, .exit_code = state->exit_code,
+          .out_of_memory = state->out_of_memory};
+}
+
+}  // namespace agent::lifecycle

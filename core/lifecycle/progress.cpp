@@ -1,0 +1,102 @@
+// What comes next for a row, and when.
+#include "domain/decision.hpp"
+#include "domain/state.hpp"
+#include "lifecycle/parts.hpp"
+
+namespace agent::lifecycle {
+
+using domain::Attempt;
+using domain::EffectKind;
+using domain::State;
+using domain::TerminationStep;
+
+namespace {
+
+bool due(const domain::Retry& retry, const domain::Instant& now) {
+  return retry.tries == 0 || domain::reached(retry.due, now);
+}
+
+void progress_launch(Step& out, const Context& context) {
+  Attempt& attempt = out.attempt;
+  if (attempt.launch_retry.tries == 0 || !domain::reached(attempt.launch_retry.due, context.now)) return;
+  const auto next = next_launch_step(attempt);
+  if (!next) return;
+  if (!context.demand_persists || !context.launching_allowed) {
+    const bool asked = attempt.jit_requested_at.has_value();
+    const auto reason = *next == EffectKind::acquire_package || *next == EffectKind::materialize
+                            ? domain::FailureReason::package_unavailable
+                        : asked ? domain::FailureReason::jit_request_failed
+                                : domain::FailureReason::process_start_failed;
+    conclude(out, {.kind = domain::OutcomeKind::failed, .reason = reason}, context);
+    return;
+  }
+  // A registration is never asked for twice blindly: what the first request may have left is removed by name first.
+  const bool look_first = *next == EffectKind::register_runner && attempt.jit_requested_at;
+  issue(out, look_first ? EffectKind::deregister : *next, context.now);
+}
+
+void progress_termination(Step& out, const Context& context) {
+  const Attempt& attempt = out.attempt;
+  if (!due(attempt.cleanup_retry, context.now)) return;
+  const bool first = attempt.termination->step == TerminationStep::deregister;
+  issue(out, first ? EffectKind::deregister : EffectKind::stop, context.now);
+}
+
+void progress_ending(Step& out, const Context& context) {
+  const Attempt& attempt = out.attempt;
+  if (attempt.deregistration_owed && due(attempt.deregistration_retry, context.now)) {
+    issue(out, EffectKind::deregister, context.now);
+    return;
+  }
+  if (attempt.state == State::cleaned || !due(attempt.cleanup_retry, context.now)) return;
+  issue(out, attempt.environment_removed ? EffectKind::scrub : EffectKind::destroy, context.now);
+}
+
+}  // namespace
+
+void issue(Step& out, EffectKind kind, const domain::Instant& now) {
+  Attempt& attempt = out.attempt;
+  const std::uint64_t seq = attempt.next_seq++;
+  attempt.pending = domain::Pending{.kind = kind, .seq = seq, .issued_at = now};
+  if (kind == EffectKind::register_runner) {
+    if (!attempt.jit_requested_at) attempt.jit_requested_at = now;
+    attempt.absence_observed = false;
+  }
+  out.orders.push_back({.kind = kind, .seq = seq});
+}
+
+void progress(Step& out, const Context& context) {
+  const Attempt& attempt = out.attempt;
+  if (attempt.pending) return;
+  if (domain::is_concluded(attempt.state)) {
+    progress_ending(out, context);
+    // A launch that was concluded while its retry waited is an ending now; nothing else can follow here.
+    return;
+  }
+  if (attempt.termination) {
+    progress_termination(out, context);
+    return;
+  }
+  progress_launch(out, context);
+  if (!out.attempt.pending && domain::is_concluded(out.attempt.state)) progress_ending(out, context);
+}
+
+std::optional<domain::Instant> next_due(const Attempt& attempt) {
+  if (attempt.pending) return std::nullopt;
+  if (!domain::is_concluded(attempt.state)) {
+    if (attempt.termination) {
+      return attempt.cleanup_retry.tries > 0 ? std::optional(attempt.cleanup_retry.due) : std::nullopt;
+    }
+    return attempt.launch_retry.tries > 0 ? std::optional(attempt.launch_retry.due) : std::nullopt;
+  }
+  std::optional<domain::Instant> due;
+  const auto consider = [&due](const domain::Retry& retry) {
+    if (retry.tries == 0) return;
+    if (!due || domain::elapsed(retry.due, *due).count() > 0) due = retry.due;
+  };
+  if (attempt.deregistration_owed) consider(attempt.deregistration_retry);
+  if (attempt.state != State::cleaned) consider(attempt.cleanup_retry);
+  return due;
+}
+
+}  // namespace agent::lifecycle

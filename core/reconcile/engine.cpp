@@ -1,0 +1,309 @@
+#include "reconcile/engine.hpp"
+
+#include <algorithm>
+
+#include "domain/state.hpp"
+
+namespace agent::reconcile {
+
+using domain::Attempt;
+using domain::Instant;
+using domain::Millis;
+using observe::Field;
+using observe::Level;
+
+namespace {
+
+constexpr Millis kCommitRetry{1'000};
+constexpr Millis kHistoryPruneInterval{60'000};
+constexpr std::int64_t kHistoryPruneStep = 500;
+
+std::string word(domain::State state) { return std::string(domain::to_string(state)); }
+
+bool settled(const Attempt& attempt) {
+  return attempt.state == domain::State::cleaned && !attempt.deregistration_owed && !attempt.replacement_wanted &&
+         !attempt.pending;
+}
+
+void consider(std::optional<Instant>& soonest, const std::optional<Instant>& candidate, const Instant& now) {
+  if (!candidate) return;
+  if (!soonest || domain::elapsed(now, *candidate) < domain::elapsed(now, *soonest)) soonest = candidate;
+}
+
+}  // namespace
+
+Engine::Engine(EngineOptions options, World& world, journal::Journal& journal, observe::Log& log)
+    : options_(options), world_(world), journal_(journal), log_(log) {}
+
+domain::Result<void> Engine::start(std::vector<domain::Policy> policies) {
+  for (domain::Policy& policy : policies) {
+    target_of(policy);
+    PolicyState state;
+    state.policy = policy;
+    policies_.emplace(policy.name, std::move(state));
+  }
+  auto rows = journal_.load_active();
+  if (!rows) return rows.error();
+  for (Attempt& row : *rows) {
+    Target& target = target_of(row.policy);
+    const bool reconcile = domain::is_live(row.state);
+    if (reconcile) target.recovered = false;
+    const domain::AttemptId id = row.id;
+    live_[id] = Live{.attempt = std::move(row), .changed_tick = 0, .resumed = reconcile};
+    inputs_.emplace_back(lifecycle::Event{.attempt = id, .seq = 0, .body = lifecycle::event::Resumed{}});
+    log_.write(Level::info, observe::Event::attempt_resumed,
+               {{Field::attempt, id.str()}, {Field::state, word(live_[id].attempt.state)}});
+  }
+  return {};
+}
+
+void Engine::on_event(lifecycle::Event event) { inputs_.emplace_back(std::move(event)); }
+void Engine::on_look(Look look) { inputs_.emplace_back(std::move(look)); }
+void Engine::on_inventory(Inventory inventory) { inputs_.emplace_back(std::move(inventory)); }
+void Engine::on_demand(DemandAnswer demand) { inputs_.emplace_back(std::move(demand)); }
+void Engine::on_readiness(ReadinessAnswer readiness) { inputs_.emplace_back(std::move(readiness)); }
+
+void Engine::on_exit_hint(const domain::AttemptId& attempt) {
+  const auto found = live_.find(attempt);
+  if (found == live_.end()) return;
+  const domain::Policy& policy = found->second.attempt.policy;
+  poll_now({.gateway = policy.gateway, .target = policy.target});
+}
+
+void Engine::poll_now(const TargetKey& key) {
+  const auto found = targets_.find(key);
+  if (found == targets_.end()) return;
+  found->second.again = true;
+}
+
+lifecycle::Context Engine::context_for(const Attempt& attempt) const {
+  const auto policy = policies_.find(attempt.policy.name);
+  // An unknown demand is taken for a demand: giving up a job that waits is worse than one idle runner.
+  const bool persists = policy != policies_.end() && policy->second.queued.value_or(1) > 0;
+  return {.now = world_.now(), .demand_persists = persists, .launching_allowed = !draining_};
+}
+
+void Engine::stage(const lifecycle::Event& event) {
+  const auto found = live_.find(event.attempt);
+  if (found == live_.end()) return;  // an answer for an attempt that is settled: nothing is left to change
+  adopt_step(found->second, lifecycle::step(found->second.attempt, event, context_for(found->second.attempt)));
+}
+
+void Engine::adopt_step(Live& live, lifecycle::Step step) {
+  const Attempt& old = live.attempt;
+  const domain::AttemptId id = old.id;
+  if (step.drop_secret) dropped_secrets_.push_back(id);
+  if (step.refused_for_good) hold_policy(step.attempt);
+  if (step.observe_soon) poll_now({.gateway = old.policy.gateway, .target = old.policy.target});
+  if (step.attempt == old) return;
+  before_.try_emplace(id, live);
+  if (step.attempt.state != old.state) {
+    live.changed_tick = ++tick_;
+    records_.push_back({.attempt = id, .at = step.attempt.changed_at, .word = word(step.attempt.state), .detail = {}});
+    if (step.attempt.state == domain::State::cleaned) prune_wanted_ = true;
+    if (step.attempt.state == domain::State::starting) forgive_policy(step.attempt.policy.name);
+    if (!domain::is_live(step.attempt.state)) {
+      live.resumed = false;
+      poll_now({.gateway = old.policy.gateway, .target = old.policy.target});
+    }
+  }
+  const bool registered = step.attempt.jit_requested_at && !old.jit_requested_at;
+  if (registered) live.changed_tick = ++tick_;
+  live.attempt = std::move(step.attempt);
+  if (step.orders.empty()) return;
+  // The row may still change in this turn; what is issued is the row as it was committed.
+  for (const lifecycle::Order& order : step.orders) {
+    records_.push_back({.attempt = id, .at = live.attempt.pending ? live.attempt.pending->issued_at : world_.now(),
+                        .word = std::string(domain::to_string(order.kind)), .detail = {}});
+    staged_.push_back({.kind = order.kind, .seq = order.seq, .attempt = nullptr});
+    staged_.back().attempt = std::make_shared<const Attempt>(live.attempt);
+  }
+}
+
+void Engine::create(Attempt attempt) {
+  const domain::AttemptId id = attempt.id;
+  Live& live = live_[id];
+  live.attempt.id = id;
+  live.attempt.policy = attempt.policy;
+  created_.insert(id);
+  adopt_step(live, lifecycle::begin(std::move(attempt), world_.now()));
+  records_.push_back({.attempt = id, .at = live.attempt.changed_at, .word = word(live.attempt.state), .detail = {}});
+}
+
+void Engine::take(Input& input) {
+  if (const auto* event = std::get_if<lifecycle::Event>(&input)) {
+    answered_.push_back(*event);
+    stage(*event);
+  } else if (const auto* look = std::get_if<Look>(&input)) {
+    take_look(*look);
+  } else if (const auto* inventory = std::get_if<Inventory>(&input)) {
+    take_inventory(*inventory);
+  } else if (const auto* demand = std::get_if<DemandAnswer>(&input)) {
+    take_demand(*demand);
+  } else {
+    take_readiness(std::get<ReadinessAnswer>(input));
+  }
+}
+
+void Engine::raise_timers() {
+  const Instant now = world_.now();
+  std::vector<domain::AttemptId> due;
+  for (const auto& [id, live] : live_) {
+    const auto at = lifecycle::next_due(live.attempt);
+    if (at && domain::reached(*at, now)) due.push_back(id);
+  }
+  for (const domain::AttemptId& id : due) {
+    stage({.attempt = id, .seq = 0, .body = lifecycle::event::Timer{}});
+  }
+}
+
+void Engine::turn() {
+  if (retry_commit_at_ && !domain::reached(*retry_commit_at_, world_.now())) return;
+  retry_commit_at_.reset();
+  std::deque<Input> inputs;
+  inputs.swap(inputs_);
+  for (Input& input : inputs) take(input);
+  raise_timers();
+  begin_due_passes();
+  if (!commit()) return;
+  issue_staged();
+  forget_settled();
+  probe_due();
+}
+
+bool Engine::commit() {
+  journal::Batch batch;
+  for (const auto& [id, row] : before_) {
+    if (!created_.contains(id)) batch.attempts.push_back(live_.at(id).attempt);
+  }
+  for (const domain::AttemptId& id : created_) batch.attempts.push_back(live_.at(id).attempt);
+  batch.events = std::move(records_);
+  records_.clear();
+  const auto committed = batch.empty() ? domain::Result<void>() : journal_.commit(batch);
+  if (!committed) {
+    roll_back(committed.error());
+    return false;
+  }
+  journal_error_.clear();
+  for (const auto& [id, row] : before_) {
+    const Attempt& now = live_.at(id).attempt;
+    if (now.state == row.attempt.state && !created_.contains(id)) continue;
+    log_.write(Level::info, observe::Event::attempt_state_changed,
+               {{Field::attempt, id.str()}, {Field::policy, now.policy.name.str()}, {Field::state, word(now.state)},
+                {Field::previous_state, created_.contains(id) ? std::string("none") : word(row.attempt.state)}});
+  }
+  before_.clear();
+  created_.clear();
+  answered_.clear();
+  return true;
+}
+
+// Nothing of this turn happened: rows go back, answers wait, observations are made anew by the next pass.
+void Engine::roll_back(const domain::Error& error) {
+  journal_error_ = error.message;
+  log_.write(Level::error, observe::Event::journal_failed,
+             {{Field::error_code, std::string(domain::to_string(error.code))}, {Field::message, error.message}});
+  if (error.code == domain::ErrorCode::full) world_.release_reserve();
+  for (auto& [id, row] : before_) {
+    if (!created_.contains(id)) live_[id] = std::move(row);
+  }
+  for (const domain::AttemptId& id : created_) live_.erase(id);
+  before_.clear();
+  created_.clear();
+  staged_.clear();
+  dropped_secrets_.clear();
+  for (auto event = answered_.rbegin(); event != answered_.rend(); ++event) inputs_.emplace_front(std::move(*event));
+  answered_.clear();
+  retry_commit_at_ = domain::after(world_.now(), kCommitRetry);
+}
+
+void Engine::issue_staged() {
+  std::vector<Effect> effects;
+  effects.swap(staged_);
+  for (const Effect& effect : effects) world_.perform(effect);
+  std::vector<domain::AttemptId> dropped;
+  dropped.swap(dropped_secrets_);
+  for (const domain::AttemptId& id : dropped) world_.drop_secret(id);
+}
+
+// Settled attempts leave memory; what they leave on the disk is pruned when nothing copies or installs.
+void Engine::forget_settled() {
+  for (auto entry = live_.begin(); entry != live_.end();) {
+    const Attempt& attempt = entry->second.attempt;
+    if (!settled(attempt)) {
+      ++entry;
+      continue;
+    }
+    log_.write(Level::info, observe::Event::attempt_cleaned,
+               {{Field::attempt, attempt.id.str()}, {Field::policy, attempt.policy.name.str()}});
+    entry = live_.erase(entry);
+  }
+  const auto uses_cache = [](const auto& entry) {
+    const auto& pending = entry.second.attempt.pending;
+    return pending && (pending->kind == domain::EffectKind::acquire_package ||
+                       pending->kind == domain::EffectKind::materialize);
+  };
+  if (prune_wanted_ && std::none_of(live_.begin(), live_.end(), uses_cache)) {
+    prune_wanted_ = false;
+    std::set<domain::PackageDigest> leased;
+    for (const auto& [id, live] : live_) {
+      if (live.attempt.package && live.attempt.state != domain::State::cleaned) leased.insert(*live.attempt.package);
+    }
+    world_.prune_packages(leased);
+  }
+  const Instant now = world_.now();
+  if (next_history_prune_ && !domain::reached(*next_history_prune_, now)) return;
+  next_history_prune_ = domain::after(now, kHistoryPruneInterval);
+  const auto pruned =
+      journal_.prune(now.wall_ms - options_.keep_for.count(), options_.keep_attempts, kHistoryPruneStep);
+  if (!pruned) {
+    log_.write(Level::warning, observe::Event::journal_failed,
+               {{Field::error_code, std::string(domain::to_string(pruned.error().code))},
+                {Field::message, pruned.error().message}});
+  }
+}
+
+std::optional<Instant> Engine::next_wakeup() const {
+  const Instant now = world_.now();
+  std::optional<Instant> soonest;
+  if (retry_commit_at_) return retry_commit_at_;
+  for (const auto& [id, live] : live_) consider(soonest, lifecycle::next_due(live.attempt), now);
+  for (const auto& [key, target] : targets_) {
+    if (target.phase != Phase::idle) continue;
+    if (target.again) return now;
+    if (!draining_) consider(soonest, target.next_poll ? target.next_poll : std::optional(now), now);
+  }
+  for (const auto& [name, state] : policies_) {
+    if (!state.probing && !draining_) {
+      consider(soonest, state.probed_at ? domain::after(*state.probed_at, options_.readiness_age) : now, now);
+    }
+  }
+  return soonest;
+}
+
+void Engine::drain() { draining_ = true; }
+
+bool Engine::quiescent() const {
+  if (retry_commit_at_ || !inputs_.empty()) return false;
+  return std::none_of(live_.begin(), live_.end(), [](const auto& entry) {
+    return entry.second.attempt.pending || lifecycle::in_bring_up(entry.second.attempt);
+  });
+}
+
+std::int64_t Engine::active() const {
+  return std::count_if(live_.begin(), live_.end(), [](const auto& entry) {
+    const Attempt& attempt = entry.second.attempt;
+    return domain::counts_against_host(attempt.policy.provider_kind, attempt.state);
+  });
+}
+
+std::vector<Attempt> Engine::attempts() const {
+  std::vector<Attempt> rows;
+  for (const auto& [id, live] : live_) rows.push_back(live.attempt);
+  std::sort(rows.begin(), rows.end(), [](const Attempt& left, const Attempt& right) {
+    return std::pair(left.times.granted.wall_ms, left.id) < std::pair(right.times.granted.wall_ms, right.id);
+  });
+  return rows;
+}
+
+}  // namespace agent::reconcile

@@ -1,0 +1,176 @@
+// The one loop: events in, rows committed, effects out. Owns the live attempts in memory and the journal behind them; one
+// thread calls it. The same object runs in the daemon and in the simulator.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "journal/journal.hpp"
+#include "observe/log.hpp"
+#include "reconcile/world.hpp"
+
+namespace agent::reconcile {
+
+struct EngineOptions {
+  std::int64_t host_capacity = 1;
+  std::int64_t target_cap = 0;
+  domain::Millis poll_quiet{10'000};
+  domain::Millis poll_active{60'000};
+  domain::Millis readiness_age{60'000};  // an older probe is asked anew, and admits nothing after five times that
+  std::int64_t keep_attempts = 10'000;
+  domain::Millis keep_for{30LL * 24 * 3600 * 1000};
+};
+
+// What status shows of one policy.
+struct PolicyView {
+  domain::Policy policy;
+  bool configured = true;
+  std::int64_t queued = 0, busy = 0, active = 0;
+  domain::LimitingFactor limited_by = domain::LimitingFactor::none;
+  std::string remedy, note;
+};
+struct TargetView {
+  TargetKey target;
+  std::optional<domain::Instant> last_contact;
+  std::string error;
+  bool recovering = false;
+  std::map<domain::JobRefusal, std::int64_t> refused_jobs;
+};
+
+class Engine {
+ public:
+  Engine(EngineOptions options, World& world, journal::Journal& journal, observe::Log& log);
+
+  // Reads what is live and tells it that a daemon is there again. Launches stay closed for each target until its first
+  // pass has seen everything that was live.
+  domain::Result<void> start(std::vector<domain::Policy> policies);
+
+  // Answers and hints; each only queues. Call turn() afterwards.
+  void on_event(lifecycle::Event event);
+  void on_look(Look look);
+  void on_inventory(Inventory inventory);
+  void on_demand(DemandAnswer demand);
+  void on_readiness(ReadinessAnswer readiness);
+  void on_exit_hint(const domain::AttemptId& attempt);
+  void poll_now(const TargetKey& target);
+
+  // Takes everything queued and due, steps, commits once, issues effects. Never blocks but for the commit.
+  void turn();
+  // When turn() wants to be called although nothing was queued.
+  [[nodiscard]] std::optional<domain::Instant> next_wakeup() const;
+
+  // Stops admitting; what is in flight ends.
+  void drain();
+  [[nodiscard]] bool draining() const { return draining_; }
+  // Nothing is in flight: no launch under way and no effect unanswered.
+  [[nodiscard]] bool quiescent() const;
+
+  [[nodiscard]] std::vector<domain::Attempt> attempts() const;  // the live ones, by grant time
+  [[nodiscard]] std::vector<PolicyView> policies() const;
+  [[nodiscard]] std::vector<TargetView> targets() const;
+  [[nodiscard]] std::int64_t active() const;
+  [[nodiscard]] const std::string& journal_error() const { return journal_error_; }
+
+ private:
+  struct Live {
+    domain::Attempt attempt;
+    std::uint64_t changed_tick = 0;  // when its state last changed, in ticks of this engine
+    bool resumed = false;            // found at the start and not yet reconciled
+  };
+  enum class Phase { idle, looking, listing, asking };
+  struct Target {
+    Phase phase = Phase::idle;
+    std::uint64_t pass = 0;
+    std::uint64_t listing_tick = 0;
+    std::set<domain::AttemptId> awaited;
+    std::map<domain::AttemptId, Look> looks;
+    bool again = false;  // something happened during the pass that wants another
+    std::optional<domain::Instant> next_poll;
+    std::optional<domain::Instant> held_until;  // the gateway asked for silence
+    std::optional<domain::Instant> last_contact;
+    std::int64_t failures = 0;
+    std::string error;
+    domain::LimitingFactor trouble = domain::LimitingFactor::none;
+    bool recovered = false;
+    std::map<domain::JobRefusal, std::int64_t> refused_jobs;
+  };
+  struct PolicyState {
+    domain::Policy policy;
+    std::optional<domain::Instant> probed_at;
+    bool probing = false;
+    domain::LimitingFactor blocked = domain::LimitingFactor::provider_not_ready;
+    std::string remedy, note;
+    std::int64_t refusals = 0;
+    std::optional<domain::Instant> held_until;
+    std::string held_reason;
+    std::optional<std::int64_t> queued;  // of the last demand; unknown before the first
+    domain::LimitingFactor limited_by = domain::LimitingFactor::none;
+  };
+  using Input = std::variant<lifecycle::Event, Look, Inventory, DemandAnswer, ReadinessAnswer>;
+
+  // engine.cpp
+  void stage(const lifecycle::Event& event);
+  void adopt_step(Live& live, lifecycle::Step step);
+  void create(domain::Attempt attempt);
+  bool commit();
+  void roll_back(const domain::Error& error);
+  void issue_staged();
+  void raise_timers();
+  lifecycle::Context context_for(const domain::Attempt& attempt) const;
+  void take(Input& input);
+  void forget_settled();
+  // pass.cpp
+  void begin_due_passes();
+  void begin_pass(const TargetKey& key, Target& target);
+  void finish_looking(const TargetKey& key, Target& target);
+  void take_look(const Look& look);
+  void take_inventory(const Inventory& inventory);
+  void observe_all(const TargetKey& key, Target& target, const Inventory* inventory);
+  void ask_demand(const TargetKey& key, Target& target);
+  void take_demand(const DemandAnswer& demand);
+  void end_pass(const TargetKey& key, Target& target, const std::optional<GatewayFailure>& failure,
+                std::int64_t quota_left_percent);
+  void note_failure(Target& target, const GatewayFailure& failure);
+  Target& target_of(const domain::Policy& policy);
+  // grants.cpp
+  void allocate(const TargetKey& key, Target& target, const std::vector<domain::Job>& jobs);
+  domain::LimitingFactor blocked_by(const Target& target, const PolicyState& state) const;
+  void grant(PolicyState& state, std::int64_t count);
+  void probe_due();
+  void take_readiness(const ReadinessAnswer& answer);
+  void hold_policy(const domain::Attempt& attempt);
+  void forgive_policy(const domain::PolicyName& name);
+
+  EngineOptions options_;
+  World& world_;
+  journal::Journal& journal_;
+  observe::Log& log_;
+
+  std::map<domain::AttemptId, Live> live_;
+  std::map<TargetKey, Target> targets_;
+  std::map<domain::PolicyName, PolicyState> policies_;
+  std::deque<Input> inputs_;
+
+  // One turn: what changed, in memory before it is durable.
+  std::map<domain::AttemptId, Live> before_;  // rows as they were when this turn began to change them
+  std::set<domain::AttemptId> created_;
+  std::deque<lifecycle::Event> answered_;  // put back if the turn cannot be made durable
+  std::vector<journal::EventRecord> records_;
+  std::vector<Effect> staged_;
+  std::vector<domain::AttemptId> dropped_secrets_;
+
+  std::uint64_t tick_ = 0;
+  std::uint64_t next_pass_ = 1;
+  bool draining_ = false;
+  bool prune_wanted_ = false;
+  std::optional<domain::Instant> retry_commit_at_;
+  std::optional<domain::Instant> next_history_prune_;
+  std::string journal_error_;
+};
+
+}  // namespace agent::reconcile

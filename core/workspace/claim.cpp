@@ -1,0 +1,130 @@
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <memory>
+
+#include "workspace/handle.hpp"
+#include "workspace/workspace.hpp"
+
+namespace agent::workspace {
+
+using domain::Error;
+using domain::ErrorCode;
+
+namespace {
+
+constexpr const char* kMark = ".runner-manager-owner";
+constexpr mode_t kRootMode = 0711;
+
+Error denied(const std::string& root, std::string_view why) {
+  return Error{ErrorCode::denied, "the root " + root + " is not taken: " + std::string(why)};
+}
+
+struct CloseDirectory {
+  void operator()(DIR* directory) const { ::closedir(directory); }
+};
+
+// Only lost+found and our own unfinished marks may be in a directory that is claimed.
+Result<bool> is_empty(int directory) {
+  Fd copy(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!copy) return system_error("cannot list the root", errno);
+  const std::unique_ptr<DIR, CloseDirectory> stream(::fdopendir(copy.get()));
+  if (!stream) return system_error("cannot list the root", errno);
+  [[maybe_unused]] const int owned_by_stream = copy.release();
+  for (errno = 0; const dirent* entry = ::readdir(stream.get()); errno = 0) {
+    const std::string_view name = entry->d_name;
+    if (name == "." || name == ".." || name == "lost+found" || name.starts_with(kMark)) continue;
+    return false;
+  }
+  if (errno != 0) return system_error("cannot list the root", errno);
+  return true;
+}
+
+Result<std::optional<std::string>> read_mark(int directory, const std::string& root) {
+  const Fd file(::openat(directory, kMark, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!file) {
+    if (errno == ENOENT) return std::optional<std::string>();
+    return system_error("cannot read the owner mark of the root " + root, errno);
+  }
+  struct stat info {};
+  if (::fstat(file.get(), &info) != 0)
+    return system_error("cannot read the owner mark of the root " + root, errno);
+  if (!S_ISREG(info.st_mode) || info.st_uid != ::geteuid() || (info.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    return denied(root, "its owner mark is not a file of this account that others cannot write");
+  }
+  std::string text(257, '\0');
+  const auto got = ::read(file.get(), text.data(), text.size());
+  if (got < 0) return system_error("cannot read the owner mark of the root " + root, errno);
+  text.resize(static_cast<std::size_t>(got));
+  if (!text.empty() && text.back() == '\n') text.pop_back();
+  return std::optional<std::string>(std::move(text));
+}
+
+// Whole or not at all, and never over one that is there: a temporary file that is linked to its name.
+Result<void> write_mark(int directory, const std::string& root, const domain::InstallationId& installation) {
+  const auto temporary = std::string(kMark) + "." + random_suffix();
+  const Fd file(
+      ::openat(directory, temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!file) return system_error("cannot write the owner mark of the root " + root, errno);
+  int error = write_all(file.get(), installation.str() + "\n");
+  if (error == 0 && ::fsync(file.get()) != 0) error = errno;
+  if (error == 0 && ::linkat(directory, temporary.c_str(), directory, kMark, 0) != 0) error = errno;
+  ::unlinkat(directory, temporary.c_str(), 0);
+  if (error == 0 && ::fsync(directory) != 0) error = errno;
+  if (error != 0) return system_error("cannot write the owner mark of the root " + root, error);
+  return {};
+}
+
+}  // namespace
+
+Result<void> claim_root(const std::string& root, const domain::InstallationId& installation) {
+  if (installation.empty() || installation.str().size() > 255) {
+    return Error{ErrorCode::internal, "a root can only be claimed for a named installation"};
+  }
+  const auto place = open_parent(root);
+  if (!place) return place.error();
+  const int parent = place->parent.get();
+  const std::string& name = place->name;
+  const bool made = ::mkdirat(parent, name.c_str(), kRootMode) == 0;
+  if (!made && errno != EEXIST) return system_error("cannot make the root " + root, errno);
+  const Fd directory(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!directory) return system_error("cannot open the root " + root, errno);
+  struct stat info {};
+  if (::fstat(directory.get(), &info) != 0) return system_error("cannot examine the root " + root, errno);
+  if (info.st_uid != ::geteuid()) return denied(root, "it belongs to another account; give it to this one");
+  auto mark = read_mark(directory.get(), root);
+  if (!mark) return mark.error();
+  if (mark->has_value() && **mark != installation.str()) {
+    return denied(root, "another installation owns it; name another directory, or remove its " +
+                            std::string(kMark) + " once that installation is gone");
+  }
+  if (!mark->has_value()) {
+    const auto empty = is_empty(directory.get());
+    if (!empty) return empty.error();
+    if (!*empty)
+      return denied(root, "it holds files that this program did not make; name an empty directory");
+  }
+  if (::fchmod(directory.get(), kRootMode) != 0)
+    return system_error("cannot set the mode of the root " + root, errno);
+  if (mark->has_value()) return {};
+  if (made && ::fsync(parent) != 0) return system_error("cannot make the root " + root, errno);
+  return write_mark(directory.get(), root, installation);
+}
+
+Result<void> create_runtime(const std::string& root, const std::string& name) {
+  if (!is_entry_name(name))
+    return Error{ErrorCode::invalid, "a runtime is named by one plain directory name"};
+  const auto directory = open_directory(root);
+  if (!directory) return directory.error();
+  if (::mkdirat(directory->get(), name.c_str(), 0700) == 0) return {};
+  if (errno == EEXIST) {
+    return Error{ErrorCode::exists,
+                 "the runtime " + name + " is already there below " + root + "; nothing was changed"};
+  }
+  return system_error("cannot make a runtime below " + root, errno);
+}
+
+}  // namespace agent::workspace

@@ -1,0 +1,3 @@
+#!/bin/sh
+# Writes the PATH that jobs get into .path.
+echo "$PATH" > .path

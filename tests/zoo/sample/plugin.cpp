@@ -1,0 +1,3 @@
+#include "sample.hpp"
+
+RMGR_PLUGIN(sample::Provider, sample::Gateway, sample::Source);
