@@ -210,8 +210,8 @@ INSTANTIATE_TEST_SUITE_P(
              "gateway `gitlab` is not configured."},
         Case{"misspelt_provider", kPolicy + "    provider: nativ\n", 13, 15, "Did you mean `native`?"},
         Case{"no_gateway_at_all",
-             "state: /s\npackage_sources:\n  - {name: p, plugin: p}\nproviders:\n  - {name: nat, plugin: "
-             "n}\npolicies:\n  - {name: a, root: /r, labels: [x], target: o/r}\n",
+             "state: /s\npackage_sources:\n  - {name: p, plugin: p}\nproviders:\n  - {name: na, plugin: na}\n"
+             "policies:\n  - {name: a, root: /r, labels: [x], target: o/r}\n",
              7, 5, "gateway is missing in a policy; none is configured"},
         Case{"which_gateway",
              "state: /s\ngateways:\n  - {name: g, plugin: g}\n  - {name: h, plugin: g}\npackage_sources:\n  "
