@@ -235,39 +235,37 @@ TEST_F(PackageCache, ConcurrentLaunchesShareOneInstall) {
   EXPECT_EQ(source_.fetches, 1);
 }
 
-// Holds the first fetch until `waiting` callers have asked for cancellation at least once, so are queued
-// behind.
-struct Gate {
-  std::atomic<int> waiting{0};
-  FakeSource::Fetch holding(int callers, Error answer) {
-    return [this, callers, answer](auto&&...) -> Result<void> {
-      for (int i = 0; i < 2000 && waiting < callers; ++i)
-        ::usleep(5000);
-      ::usleep(100'000);
-      return answer;
+// A caller that asks a second time whether it is cancelled has joined the wait in between.
+struct Waiters {
+  std::atomic<int> joined{0};
+  agent::package::Cancelled watch() {
+    return [this, asked = 0]() mutable {
+      if (++asked == 2) ++joined;
+      return false;
     };
+  }
+  void expect(int callers) const {
+    for (int i = 0; i < 4000 && joined < callers; ++i)
+      ::usleep(5000);
+    EXPECT_GE(joined, callers);
   }
 };
 
 TEST_F(PackageCache, AFailureIsSharedWithThoseWhoWait) {
   source_.offer("1.0.0", archive_);
   const auto cache = open();
-  Gate gate;
-  source_.on_fetch(gate.holding(3, Error{ErrorCode::unreachable, "planted"}));
+  Waiters waiters;
+  source_.on_fetch([&](auto&&...) -> Result<void> {
+    waiters.expect(3);
+    return Error{ErrorCode::unreachable, "planted"};
+  });
   std::atomic<int> failed{0};
   std::vector<std::jthread> launches;
   launches.emplace_back([&] { failed += acquire(*cache).ok() ? 0 : 1; });
   while (source_.fetches == 0)
     ::usleep(1000);
   for (int i = 0; i < 3; ++i) {
-    launches.emplace_back([&] {
-      bool first = true;
-      const auto installed = cache->acquire(source_, query(), [&] {
-        if (std::exchange(first, false)) ++gate.waiting;
-        return false;
-      });
-      failed += installed.ok() ? 0 : 1;
-    });
+    launches.emplace_back([&] { failed += cache->acquire(source_, query(), waiters.watch()).ok() ? 0 : 1; });
   }
   launches.clear();
   EXPECT_EQ(failed, 4);
@@ -306,15 +304,9 @@ TEST_F(PackageCache, AWaitCanBeCancelledAndALeadersCancellationIsItsOwn) {
   std::atomic<int> asked{0};
   expect(cache->acquire(source_, query(), [&] { return ++asked > 2; }).error(), ErrorCode::cancelled);
   Result<Installed> followed = Installed{};
-  std::atomic<bool> waits{false};
-  std::jthread follower([&] {
-    followed = cache->acquire(source_, query(), [&] {
-      waits = true;
-      return false;
-    });
-  });
-  while (!waits)
-    ::usleep(1000);
+  Waiters waiters;
+  std::jthread follower([&] { followed = cache->acquire(source_, query(), waiters.watch()); });
+  waiters.expect(1);
   stop_leader = true;
   leader.join();
   follower.join();
