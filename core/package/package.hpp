@@ -28,7 +28,7 @@ struct Offer {
   std::int64_t size = -1;
   std::string ref;
 };
-using Cancelled = std::function<bool()>;
+using Cancelled = std::function<bool()>;  // asked from several threads at once; empty: never
 
 // Where bytes come from. An adapter over a package source plugin, or a fake with faults.
 class Source {
