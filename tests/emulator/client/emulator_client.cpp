@@ -100,7 +100,8 @@ bool poll_until(std::chrono::milliseconds limit, const std::function<bool()>& ho
 
 }  // namespace
 
-EmulatorClient::EmulatorClient(std::string url, std::string token) : url_(std::move(url)), token_(std::move(token)) {}
+EmulatorClient::EmulatorClient(std::string url, std::string token)
+    : url_(std::move(url)), token_(std::move(token)) {}
 
 ApiReply EmulatorClient::call(const std::string& method, const std::string& target, const std::string& body,
                               const std::map<std::string, std::string>& headers) const {
@@ -114,13 +115,15 @@ ApiReply EmulatorClient::call(const std::string& method, const std::string& targ
   wanted.body = body;
   wanted.timeout = kCallLimit;
   wanted.headers = {{"Connection", "close"}};
-  for (const auto& header : headers) wanted.headers.push_back(header);
+  for (const auto& header : headers)
+    wanted.headers.push_back(header);
   const HttpReply reply = http.call(wanted);
   ApiReply out;
   if (reply.failure != HttpFailure::none) return out;
   out.status = reply.status;
   out.body = reply.body;
-  for (const auto& [name, value] : reply.headers) out.headers[name] = value;
+  for (const auto& [name, value] : reply.headers)
+    out.headers[name] = value;
   return out;
 }
 
@@ -140,7 +143,8 @@ JitRegistration EmulatorClient::register_runner(const std::string& scope, const 
   return {answer.at("runner").at("id"), answer.at("encoded_jit_config")};
 }
 
-void EmulatorClient::add_repository(const std::string& name, const std::vector<std::int64_t>& runner_groups) const {
+void EmulatorClient::add_repository(const std::string& name,
+                                    const std::vector<std::int64_t>& runner_groups) const {
   control(*this, "POST", "targets", {{"repository", name}, {"runner_groups", runner_groups}});
 }
 
@@ -165,7 +169,9 @@ std::vector<std::int64_t> EmulatorClient::rerun(std::int64_t job) const {
 
 std::vector<JobView> EmulatorClient::jobs() const {
   std::vector<JobView> all;
-  for (const auto& job : control(*this, "GET", "jobs").at("jobs")) all.push_back(read_job(job));
+  const json from = control(*this, "GET", "jobs");
+  for (const auto& job : from.at("jobs"))
+    all.push_back(read_job(job));
   return all;
 }
 
@@ -178,7 +184,9 @@ JobView EmulatorClient::job(std::int64_t id) const {
 
 std::vector<RunnerView> EmulatorClient::runners() const {
   std::vector<RunnerView> all;
-  for (const auto& runner : control(*this, "GET", "runners").at("runners")) all.push_back(read_runner(runner));
+  const json from = control(*this, "GET", "runners");
+  for (const auto& runner : from.at("runners"))
+    all.push_back(read_runner(runner));
   return all;
 }
 
@@ -191,17 +199,17 @@ RunnerView EmulatorClient::runner(std::int64_t id) const {
 
 Summary EmulatorClient::summary() const {
   const json from = control(*this, "GET", "summary");
-  return {from.at("waiting"),   from.at("queued"),        from.at("in_progress"),   from.at("completed"),
-          from.at("failed"),    from.at("started_twice"), from.at("registrations"), from.at("registered_total"),
-          from.at("requests")};
+  return {from.at("waiting"),       from.at("queued"),           from.at("in_progress"),
+          from.at("completed"),     from.at("failed"),           from.at("started_twice"),
+          from.at("registrations"), from.at("registered_total"), from.at("requests")};
 }
 
 std::vector<RequestView> EmulatorClient::requests(const std::string& method, const std::string& path) const {
   std::vector<RequestView> all;
   const json from = control(*this, "GET", "requests?method=" + escaped(method) + "&path=" + escaped(path));
   for (const auto& entry : from.at("requests")) {
-    all.push_back({entry.at("sequence"), entry.at("at_ms"), entry.at("method"), entry.at("path"), entry.at("query"),
-                   entry.at("status"), entry.at("fault")});
+    all.push_back({entry.at("sequence"), entry.at("at_ms"), entry.at("method"), entry.at("path"),
+                   entry.at("query"), entry.at("status"), entry.at("fault")});
   }
   return all;
 }
@@ -209,10 +217,18 @@ std::vector<RequestView> EmulatorClient::requests(const std::string& method, con
 void EmulatorClient::clear_requests() const { control(*this, "DELETE", "requests"); }
 
 std::int64_t EmulatorClient::add_fault(const FaultSpec& fault) const {
-  json body{{"action", fault.action},     {"query", fault.query},     {"target", fault.target},
-            {"skip", fault.skip},         {"count", fault.count},     {"delay_ms", fault.delay_ms},
-            {"body", fault.body},         {"as_of_ms", fault.as_of_ms}, {"content_type", fault.content_type},
-            {"retry_after", fault.retry_after}, {"headers", fault.headers}, {"for_ms", fault.for_ms}};
+  json body{{"action", fault.action},
+            {"query", fault.query},
+            {"target", fault.target},
+            {"skip", fault.skip},
+            {"count", fault.count},
+            {"delay_ms", fault.delay_ms},
+            {"body", fault.body},
+            {"as_of_ms", fault.as_of_ms},
+            {"content_type", fault.content_type},
+            {"retry_after", fault.retry_after},
+            {"headers", fault.headers},
+            {"for_ms", fault.for_ms}};
   if (fault.method != "*") body["method"] = fault.method;
   if (!fault.path.empty()) body["path"] = fault.path;
   if (fault.status != 0) body["status"] = fault.status;
@@ -220,7 +236,9 @@ std::int64_t EmulatorClient::add_fault(const FaultSpec& fault) const {
   return control(*this, "POST", "faults", body).at("id");
 }
 
-void EmulatorClient::remove_fault(std::int64_t id) const { control(*this, "DELETE", "faults/" + std::to_string(id)); }
+void EmulatorClient::remove_fault(std::int64_t id) const {
+  control(*this, "DELETE", "faults/" + std::to_string(id));
+}
 void EmulatorClient::clear_faults() const { control(*this, "DELETE", "faults"); }
 
 void EmulatorClient::change_settings(const SettingsChange& change) const {
@@ -246,7 +264,9 @@ void EmulatorClient::offer_package(const std::string& file, const std::string& c
   control(*this, "POST", "packages", {{"file", file}, {"checksum", checksum}});
 }
 
-void EmulatorClient::withdraw_packages() const { control(*this, "POST", "packages", {{"withdraw_all", true}}); }
+void EmulatorClient::withdraw_packages() const {
+  control(*this, "POST", "packages", {{"withdraw_all", true}});
+}
 
 bool EmulatorClient::wait_until(const std::function<bool(const Summary&)>& holds,
                                 std::chrono::milliseconds limit) const {

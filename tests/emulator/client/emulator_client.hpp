@@ -1,6 +1,6 @@
-// Starts and drives the emulator from a test. Calls block, each at most ten seconds, and throw std::runtime_error when
-// the emulator does not answer or refuses: in a test that is a failure of the test itself. Not for several threads at
-// once; make one EmulatorClient for each.
+// Starts and drives the emulator from a test. Calls block, each at most ten seconds, and throw
+// std::runtime_error when the emulator does not answer or refuses: in a test that is a failure of the test
+// itself. Not for several threads at once; make one EmulatorClient for each.
 #pragma once
 
 #include <sys/types.h>
@@ -92,7 +92,7 @@ struct RequestView {
 struct FaultSpec {
   std::string action{};
   std::string method = "*";
-  std::string path{};    // glob; empty: the action's own, mostly everything
+  std::string path{};  // glob; empty: the action's own, mostly everything
   std::string query = "*";
   std::string target = "*";
   int skip = 0;
@@ -120,7 +120,7 @@ struct SettingsChange {
 };
 
 struct ApiReply {
-  int status = 0;  // 0: there was no whole answer
+  int status = 0;                              // 0: there was no whole answer
   std::map<std::string, std::string> headers;  // names in lower case
   std::string body;
 };
@@ -146,7 +146,8 @@ class EmulatorClient {
   [[nodiscard]] RunnerView runner(std::int64_t id) const;
   [[nodiscard]] Summary summary() const;
   // The last requests whose method is this ("*": any) and whose path matches this glob.
-  [[nodiscard]] std::vector<RequestView> requests(const std::string& method = "*", const std::string& path = "*") const;
+  [[nodiscard]] std::vector<RequestView> requests(const std::string& method = "*",
+                                                  const std::string& path = "*") const;
   void clear_requests() const;
 
   std::int64_t add_fault(const FaultSpec& fault) const;
@@ -161,21 +162,22 @@ class EmulatorClient {
   // Asks every 20 ms until it holds; false when the time is over.
   [[nodiscard]] bool wait_until(const std::function<bool(const Summary&)>& holds,
                                 std::chrono::milliseconds limit = std::chrono::seconds(30)) const;
-  [[nodiscard]] bool wait_completed(int jobs, std::chrono::milliseconds limit = std::chrono::seconds(30)) const;
+  [[nodiscard]] bool wait_completed(int jobs,
+                                    std::chrono::milliseconds limit = std::chrono::seconds(30)) const;
   [[nodiscard]] bool wait_for_runner(std::int64_t id, const std::function<bool(const RunnerView&)>& holds,
                                      std::chrono::milliseconds limit = std::chrono::seconds(30)) const;
   [[nodiscard]] bool wait_for_job(std::int64_t id, const std::function<bool(const JobView&)>& holds,
                                   std::chrono::milliseconds limit = std::chrono::seconds(30)) const;
 
   // A call of the REST API with this client's token, e.g. ("GET", "/repos/o/r/actions/runners").
-  [[nodiscard]] ApiReply api(const std::string& method, const std::string& path, const std::string& body = "",
-                             const std::map<std::string, std::string>& headers = {}) const;
+  ApiReply api(const std::string& method, const std::string& path, const std::string& body = "",
+               const std::map<std::string, std::string>& headers = {}) const;
   // Any call, without a token of our own.
-  [[nodiscard]] ApiReply call(const std::string& method, const std::string& target, const std::string& body = "",
-                              const std::map<std::string, std::string>& headers = {}) const;
+  ApiReply call(const std::string& method, const std::string& target, const std::string& body = "",
+                const std::map<std::string, std::string>& headers = {}) const;
   // Throws unless it was created.
-  [[nodiscard]] JitRegistration register_runner(const std::string& scope, const std::string& name,
-                                                const std::vector<std::string>& labels) const;
+  JitRegistration register_runner(const std::string& scope, const std::string& name,
+                                  const std::vector<std::string>& labels) const;
 
  private:
   std::string url_;
@@ -209,7 +211,8 @@ class EmulatorProcess {
   // To drive it; valid as long as this object.
   [[nodiscard]] const EmulatorClient& client() const { return *client_; }
   const EmulatorClient* operator->() const { return &*client_; }
-  // Ends the process and returns its exit code (128 + signal if one killed it); nothing if it had ended before.
+  // Ends the process and returns its exit code (128 + signal if one killed it); nothing if it had ended
+  // before.
   std::optional<int> stop();
 
  private:

@@ -56,12 +56,15 @@ EmulatorProcess::EmulatorProcess(const EmulatorOptions& options) : token_(option
   add("--port", std::to_string(options.port));
   words.emplace_back("--stop-on-input-end");
   if (!options.token.empty()) add("--token", options.token);
-  for (const auto& file : options.packages) add("--package", file);
+  for (const auto& file : options.packages)
+    add("--package", file);
   if (options.packages.empty()) add("--package", built_runner_package());
-  for (const auto& repository : options.repositories) add("--target", repository);
+  for (const auto& repository : options.repositories)
+    add("--target", repository);
   words.insert(words.end(), options.arguments.begin(), options.arguments.end());
   std::vector<char*> argv;
-  for (auto& word : words) argv.push_back(word.data());
+  for (auto& word : words)
+    argv.push_back(word.data());
   argv.push_back(nullptr);
 
   std::array<int, 2> in{};
