@@ -1,4 +1,5 @@
-// Fills a directory with made-up files of many sizes, about half compressible, the same for the same arguments.
+// Fills a directory with made-up files of many sizes, about half compressible, the same for the same
+// arguments.
 #include <charconv>
 #include <cstdint>
 #include <filesystem>
@@ -62,11 +63,13 @@ int main(int argc, char** argv) {
   const std::uint64_t bytes = number(argv[3]);
   Random weights;
   std::uint64_t sum = 0;
-  for (std::uint64_t i = 0; i < files; ++i) sum += weight(weights.next());
+  for (std::uint64_t i = 0; i < files; ++i)
+    sum += weight(weights.next());
   Random again;
   Random content;
   for (std::uint64_t i = 0; i < files; ++i) {
-    const auto directory = root / ("d" + std::to_string(i / kFilesPerDirectory % 16)) / ("e" + std::to_string(i / kFilesPerDirectory));
+    const auto directory = root / ("d" + std::to_string(i / kFilesPerDirectory % 16)) /
+                           ("e" + std::to_string(i / kFilesPerDirectory));
     std::filesystem::create_directories(directory);
     fill(directory / ("f" + std::to_string(i) + ".h"), bytes / sum * weight(again.next()), content);
   }

@@ -54,7 +54,8 @@ std::string log_time(const char* format) {
 }
 
 std::string trimmed(std::string line) {
-  while (!line.empty() && (line.back() == '\r' || line.back() == '\n')) line.pop_back();
+  while (!line.empty() && (line.back() == '\r' || line.back() == '\n'))
+    line.pop_back();
   return line;
 }
 
@@ -72,12 +73,14 @@ std::string version() {
 std::optional<std::string> install_jit_config(const fs::path& root, const std::string& encoded) {
   const auto text = base64_decode(encoded);
   const json files = text ? json::parse(*text, nullptr, false) : json();
-  if (!files.is_object() || files.empty()) return "the just-in-time configuration is not base64 of a JSON object";
+  if (!files.is_object() || files.empty())
+    return "the just-in-time configuration is not base64 of a JSON object";
   for (const auto& [name, value] : files.items()) {
     const bool known = name == ".runner" || name == ".credentials" || name == ".credentials_rsaparams";
     if (!known || !value.is_string()) return "the just-in-time configuration holds an unexpected file";
     const auto content = base64_decode(value.get_ref<const std::string&>());
-    if (!content || content->size() > kLargestFile) return "a file of the just-in-time configuration is malformed";
+    if (!content || content->size() > kLargestFile)
+      return "a file of the just-in-time configuration is malformed";
     const fs::path path = root / name;
     if (const auto existing = read_file(path)) {
       if (*existing == *content) continue;
@@ -119,10 +122,13 @@ void load_environment_files(const fs::path& root) {
       ::setenv(line.substr(0, equals).c_str(), line.substr(equals + 1).c_str(), 1);
     }
   }
-  if (const auto path = read_file(root / ".path"); path && !path->empty()) ::setenv("PATH", trimmed(*path).c_str(), 1);
+  if (const auto path = read_file(root / ".path"); path && !path->empty())
+    ::setenv("PATH", trimmed(*path).c_str(), 1);
 }
 
-bool is_true(const char* value) { return value != nullptr && (equal_fold(value, "true") || equal_fold(value, "1")); }
+bool is_true(const char* value) {
+  return value != nullptr && (equal_fold(value, "true") || equal_fold(value, "1"));
+}
 
 DiagnosticLog::DiagnosticLog(const fs::path& root, const std::string& prefix) {
   const fs::path directory = root / "_diag";

@@ -24,8 +24,8 @@ struct Identity {
   std::string token;
 };
 
-// Writes the files of an encoded just-in-time configuration, mode 0600. Returns what is wrong, never its content:
-// a file that exists with other content means that the directory was used before.
+// Writes the files of an encoded just-in-time configuration, mode 0600. Returns what is wrong, never its
+// content: a file that exists with other content means that the directory was used before.
 std::optional<std::string> install_jit_config(const std::filesystem::path& root, const std::string& encoded);
 
 // Nothing if the directory is not configured.

@@ -154,7 +154,8 @@ int Listener::run_worker(JobMessage job) {
   int worker_exit = 1;
   int script_exit = -1;
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0) {
-    const pid_t worker = launch({root_ / "bin" / "Runner.Worker", {"spawnclient", "3", "3"}, root_, ends[1], {}});
+    const pid_t worker =
+        launch({root_ / "bin" / "Runner.Worker", {"spawnclient", "3", "3"}, root_, ends[1], {}});
     ::close(ends[1]);
     std::string text = to_json(job);
     for (std::string_view left = text; worker > 0 && !left.empty();) {
@@ -172,7 +173,8 @@ int Listener::run_worker(JobMessage job) {
         cancel = link_.renew(job.id);
         renew_at = Clock::now() + std::chrono::milliseconds(link_.renew_every_ms());
       }
-      if (const int signal = signals_.next(std::min(link_.renew_every_ms(), 200)); signal != 0 && stop_signal_ == 0) {
+      if (const int signal = signals_.next(std::min(link_.renew_every_ms(), 200));
+          signal != 0 && stop_signal_ == 0) {
         stop_signal_ = signal;
         cancel = true;
       }

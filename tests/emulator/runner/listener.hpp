@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <filesystem>
 
-#include "runner/layout.hpp"
 #include "runner/job.hpp"
+#include "runner/layout.hpp"
 #include "runner/server_link.hpp"
 #include "runner/signals.hpp"
 

@@ -1,5 +1,5 @@
-// Runner.Listener: what a manager of runners starts. It behaves towards its manager as GitHub's runner does (input
-// variable, files, diagnostics, exit codes) and speaks the emulator's own protocol towards the server.
+// Runner.Listener: what a manager of runners starts. It behaves towards its manager as GitHub's runner does
+// (input variable, files, diagnostics, exit codes) and speaks the emulator's own protocol towards the server.
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-// The listener's conversation with the server. Every call has a time limit; what could not be delivered is tried again
-// by the caller.
+// The listener's conversation with the server. Every call has a time limit; what could not be delivered is
+// tried again by the caller.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,8 @@ class ServerLink {
   [[nodiscard]] int renew_every_ms() const { return renew_every_ms_; }
 
  private:
-  HttpReply send(const std::string& method, const std::string& path, std::string body, int timeout_ms, bool interruptible);
+  HttpReply send(const std::string& method, const std::string& path, std::string body, int timeout_ms,
+                 bool interruptible);
 
   HttpClient http_;
   bool usable_;

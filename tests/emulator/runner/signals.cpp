@@ -14,7 +14,8 @@ namespace emulator::runner {
 SignalFd::SignalFd() {
   sigset_t set;
   sigemptyset(&set);
-  for (const int signal : {SIGTERM, SIGINT, SIGCHLD}) sigaddset(&set, signal);
+  for (const int signal : {SIGTERM, SIGINT, SIGCHLD})
+    sigaddset(&set, signal);
   sigprocmask(SIG_BLOCK, &set, nullptr);
   fd_ = ::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
@@ -38,7 +39,8 @@ pid_t launch(const Launch& wanted) {
   std::vector<std::string> words{program};
   words.insert(words.end(), wanted.arguments.begin(), wanted.arguments.end());
   std::vector<char*> argv;
-  for (auto& word : words) argv.push_back(word.data());
+  for (auto& word : words)
+    argv.push_back(word.data());
   argv.push_back(nullptr);
 
   posix_spawnattr_t attributes;

@@ -1,5 +1,5 @@
-// Runner.Worker: runs the script of one job and ends with 100 plus its result. Its listener starts it with a socket as
-// descriptor 3, sends the job over it, and reads the script's exit code from it.
+// Runner.Worker: runs the script of one job and ends with 100 plus its result. Its listener starts it with a
+// socket as descriptor 3, sends the job over it, and reads the script's exit code from it.
 #include <dirent.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -127,8 +127,10 @@ Ended run_job(const JobMessage& job, const fs::path& root, SignalFd& signals, Di
 
   Ended ended{0, false};
   const char* before = std::getenv("ACTIONS_RUNNER_HOOK_JOB_STARTED");
-  if (before != nullptr && *before != '\0') ended = run_script(before, workspace, output, signals, tracking_id);
-  if (ended.exit_code == 0 && !ended.cancelled) ended = run_script(script, workspace, output, signals, tracking_id);
+  if (before != nullptr && *before != '\0')
+    ended = run_script(before, workspace, output, signals, tracking_id);
+  if (ended.exit_code == 0 && !ended.cancelled)
+    ended = run_script(script, workspace, output, signals, tracking_id);
   log.log("StepsRunner", "the step ended with " + std::to_string(ended.exit_code));
   const char* after = std::getenv("ACTIONS_RUNNER_HOOK_JOB_COMPLETED");
   if (after != nullptr && *after != '\0') run_script(after, workspace, output, signals, tracking_id);
@@ -150,8 +152,9 @@ int work() {
   log.log("Worker", "job " + std::to_string(job->id) + " begins");
   const Ended ended = run_job(*job, root, signals, log);
   const std::string answer = std::to_string(ended.exit_code);
-  if (::send(kJobSocket, answer.data(), answer.size(), MSG_NOSIGNAL) < 0) log.log("Worker", "the listener has gone");
-  const JobResult result = ended.cancelled      ? JobResult::cancelled
+  if (::send(kJobSocket, answer.data(), answer.size(), MSG_NOSIGNAL) < 0)
+    log.log("Worker", "the listener has gone");
+  const JobResult result = ended.cancelled        ? JobResult::cancelled
                            : ended.exit_code == 0 ? JobResult::succeeded
                                                   : JobResult::failed;
   log.log("Worker", "job " + std::to_string(job->id) + " ends");

@@ -23,7 +23,8 @@ std::string http_date(std::int64_t wall_ms) {
 // FNV-1a: an ETag needs to differ when the body does, nothing more.
 std::string etag_of(std::string_view body) {
   std::uint64_t hash = 14695981039346656037ULL;
-  for (const char c : body) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+  for (const char c : body)
+    hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
   std::array<char, 17> text{};
   const auto end = std::to_chars(text.data(), text.data() + text.size(), hash, 16).ptr;
   return "W/\"" + std::string(text.data(), end) + "\"";
@@ -32,7 +33,8 @@ std::string etag_of(std::string_view body) {
 bool authorized(const Request& request, const std::string& token) {
   const std::string value = request.header("authorization");
   for (const std::string_view scheme : {"bearer ", "token "}) {
-    if (value.size() > scheme.size() && equal_fold(std::string_view(value).substr(0, scheme.size()), scheme)) {
+    if (value.size() > scheme.size() &&
+        equal_fold(std::string_view(value).substr(0, scheme.size()), scheme)) {
       return token.empty() || std::string_view(value).substr(scheme.size()) == token;
     }
   }
@@ -82,7 +84,8 @@ void App::handle(Request request, const std::shared_ptr<Exchange>& exchange) {
 
 void App::execute(const Request& request, const std::shared_ptr<Exchange>& exchange, Millis view_age,
                   const Reply& reply) {
-  if (!request.parts.empty() && request.parts[0] == "_runner") return runner_api_.handle(request, reply, *exchange);
+  if (!request.parts.empty() && request.parts[0] == "_runner")
+    return runner_api_.handle(request, reply, *exchange);
   if (!request.parts.empty() && request.parts[0] == "_download") return reply(download(request));
   reply(rest(request, view_age));
 }
@@ -91,7 +94,8 @@ Response App::rest(const Request& request, Millis view_age) {
   if (!authorized(request, settings_.token)) return error_response(401, "Bad credentials");
   const Millis now = wall_clock_ms();
   const bool free = request.path == "/rate_limit";
-  if (!free && settings_.rate_remaining <= 0) return error_response(403, "API rate limit exceeded for user ID 1.");
+  if (!free && settings_.rate_remaining <= 0)
+    return error_response(403, "API rate limit exceeded for user ID 1.");
   Response response = rest_api_.handle(request, now - view_age, now);
   if (request.method == "GET" && response.status == 200) {
     const std::string etag = etag_of(response.body);
@@ -126,7 +130,8 @@ Response App::download(const Request& request) const {
   const std::string range = request.header("range");  // only the form that resumes a download: bytes=N-
   const std::string condition = request.header("if-range");
   constexpr std::string_view unit = "bytes=";
-  if (!range.starts_with(unit) || !range.ends_with('-') || (!condition.empty() && condition != etag)) return response;
+  if (!range.starts_with(unit) || !range.ends_with('-') || (!condition.empty() && condition != etag))
+    return response;
   std::uint64_t from = 0;
   const auto [end, error] = std::from_chars(range.data() + unit.size(), range.data() + range.size(), from);
   if (error != std::errc{} || end != range.data() + range.size() - 1) return response;
@@ -140,7 +145,8 @@ Response App::download(const Request& request) const {
   response.status = 206;
   response.file_offset = from;
   response.file_size = row->size - from;
-  response.set_header("Content-Range", "bytes " + std::to_string(from) + "-" + std::to_string(row->size - 1) + "/" + size);
+  response.set_header("Content-Range",
+                      "bytes " + std::to_string(from) + "-" + std::to_string(row->size - 1) + "/" + size);
   return response;
 }
 

@@ -23,7 +23,8 @@ class App {
   [[nodiscard]] World& world() { return world_; }
 
  private:
-  void execute(const Request& request, const std::shared_ptr<Exchange>& exchange, Millis view_age, const Reply& reply);
+  void execute(const Request& request, const std::shared_ptr<Exchange>& exchange, Millis view_age,
+               const Reply& reply);
   Response rest(const Request& request, Millis view_age);
   Response download(const Request& request) const;
   void add_common_headers(Response& response, bool rest);

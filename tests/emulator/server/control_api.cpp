@@ -39,7 +39,8 @@ std::vector<std::int64_t> queue_jobs(World& world, const json& body) {
   wanted.status = state == "queued" ? JobStatus::queued : JobStatus::waiting;
   if (wanted.count < 1 || wanted.count > kMostJobsAtOnce) throw Refused("count is 1 to 10000");
   if (world.find_repository(wanted.repository) == nullptr) {
-    throw Refused("the repository " + wanted.repository + " is not known; add it with POST /_control/targets");
+    throw Refused("the repository " + wanted.repository +
+                  " is not known; add it with POST /_control/targets");
   }
   if (!body.value("separate_runs", false)) return world.queue(wanted, wall_clock_ms());
   std::vector<std::int64_t> ids;
@@ -56,10 +57,13 @@ Fault read_fault(const json& body) {
   const auto action = fault_action(name);
   if (!action) throw Refused("there is no fault action " + name);
   fault.action = *action;
-  const bool session = fault.action == FaultAction::session_conflict || fault.action == FaultAction::version_deprecated;
+  const bool session =
+      fault.action == FaultAction::session_conflict || fault.action == FaultAction::version_deprecated;
   const bool update = fault.action == FaultAction::update;
   fault.method = body.value("method", session ? "POST" : "*");
-  fault.path = body.value("path", session ? "/_runner/sessions" : update ? "/_runner/sessions/*/message" : "*");
+  fault.path = body.value("path", session  ? "/_runner/sessions"
+                                  : update ? "/_runner/sessions/*/message"
+                                           : "*");
   fault.query = body.value("query", fault.query);
   fault.target = body.value("target", fault.target);
   fault.skip = body.value("skip", 0);
@@ -130,7 +134,8 @@ Response ControlApi::post(const Request& request) {
     const auto name = body.at("repository").get<std::string>();
     if (split(name, '/').size() != 2) throw Refused("a repository is owner/name");
     answer["id"] = world.add_repository(name).id;
-    for (const auto& group : body.value("runner_groups", json::array())) world.add_group(group.get<std::int64_t>());
+    for (const auto& group : body.value("runner_groups", json::array()))
+      world.add_group(group.get<std::int64_t>());
   } else if (what == "jobs") {
     answer = answer_ids(queue_jobs(world, body));
   } else if (what == "release" || what == "cancel" || what == "rerun") {
@@ -154,7 +159,8 @@ Response ControlApi::post(const Request& request) {
     settings.token = body.value("token", settings.token);
   } else if (what == "packages") {
     if (body.value("withdraw_all", false)) parts_.packages.withdraw_all();
-    if (body.contains("file")) parts_.packages.offer(body.at("file").get<std::string>(), body.value("checksum", ""));
+    if (body.contains("file"))
+      parts_.packages.offer(body.at("file").get<std::string>(), body.value("checksum", ""));
   } else if (what == "deprecate") {
     parts_.runners.deprecate(body.at("version").get<std::string>());
   } else if (what == "stop") {
@@ -250,7 +256,8 @@ Response ControlApi::requests(const Request& request) const {
   const std::int64_t since = number(request.query_value("since").value_or("0"));
   json list = json::array();
   for (const auto& entry : parts_.log.entries()) {
-    if (entry.sequence <= since || (method != "*" && method != entry.method) || !glob_match(path, entry.path)) continue;
+    if (entry.sequence <= since || (method != "*" && method != entry.method) || !glob_match(path, entry.path))
+      continue;
     list.push_back({{"sequence", entry.sequence},
                     {"at_ms", entry.at_ms},
                     {"method", entry.method},

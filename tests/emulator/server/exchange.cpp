@@ -33,8 +33,9 @@ void set_target(Request& request, std::string_view target) {
   for (const auto& item : split(target.substr(question + 1), '&')) {
     const auto equals = item.find('=');
     if (item.empty()) continue;
-    request.query.emplace_back(percent_decode(item.substr(0, equals), true),
-                               equals == std::string::npos ? "" : percent_decode(item.substr(equals + 1), true));
+    request.query.emplace_back(
+        percent_decode(item.substr(0, equals), true),
+        equals == std::string::npos ? "" : percent_decode(item.substr(equals + 1), true));
   }
 }
 
@@ -66,7 +67,8 @@ Response error_response(int status, std::string_view message) {
       body.push_back(c);
     }
   }
-  body += R"(","documentation_url":"https://docs.github.com/rest","status":")" + std::to_string(status) + "\"}";
+  body +=
+      R"(","documentation_url":"https://docs.github.com/rest","status":")" + std::to_string(status) + "\"}";
   return json_response(status, std::move(body));
 }
 

@@ -18,8 +18,8 @@ struct Request {
   std::string target;  // as it came: path and query
   std::string path;    // without query and without the /api/v3 prefix
   bool enterprise_prefix = false;
-  std::vector<std::string> parts;                            // the path's segments, percent-decoded
-  std::vector<std::pair<std::string, std::string>> query;    // decoded, in order
+  std::vector<std::string> parts;                           // the path's segments, percent-decoded
+  std::vector<std::pair<std::string, std::string>> query;   // decoded, in order
   std::map<std::string, std::string, std::less<>> headers;  // names in lower case
   std::string body;
 
@@ -52,8 +52,8 @@ struct Response {
 };
 
 Response json_response(int status, std::string body);
-// {"message": …, "documentation_url": …, "status": "…"} as GitHub words its errors. `message` is plain ASCII text
-// of ours.
+// {"message": …, "documentation_url": …, "status": "…"} as GitHub words its errors. `message` is plain ASCII
+// text of ours.
 Response error_response(int status, std::string_view message);
 
 // One request that waits for its answer. respond() is called once, at once or later, on the server's thread.

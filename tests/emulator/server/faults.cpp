@@ -116,27 +116,33 @@ Response spoil(const Fault& fault, std::optional<Response> answer, std::int64_t 
     case FaultAction::rate_limit:
       out = error_response(403, "API rate limit exceeded for user ID 1.");
       out.set_header("X-RateLimit-Remaining", "0");
-      out.set_header("X-RateLimit-Reset", std::to_string(now_ms / 1000 + std::max<std::int64_t>(fault.for_ms / 1000, 1)));
+      out.set_header("X-RateLimit-Reset",
+                     std::to_string(now_ms / 1000 + std::max<std::int64_t>(fault.for_ms / 1000, 1)));
       break;
     case FaultAction::secondary_limit:
-      out = error_response(403, "You have exceeded a secondary rate limit. Please wait a few minutes before you try again.");
+      out = error_response(
+          403, "You have exceeded a secondary rate limit. Please wait a few minutes before you try again.");
       if (fault.retry_after < 0) out.set_header("Retry-After", "60");
       break;
     case FaultAction::session_conflict:
-      out = json_response(409, R"({"code":"session_conflict","message":"A session for this runner already exists."})");
+      out = json_response(
+          409, R"({"code":"session_conflict","message":"A session for this runner already exists."})");
       break;
     case FaultAction::version_deprecated:
-      out = json_response(403, R"({"code":"version_deprecated","message":"This runner version is deprecated."})");
+      out = json_response(403,
+                          R"({"code":"version_deprecated","message":"This runner version is deprecated."})");
       break;
     case FaultAction::update:
-      out = json_response(200, R"({"type":"update","version":")" + (fault.body.empty() ? "999.0.0" : fault.body) + "\"}");
+      out = json_response(
+          200, R"({"type":"update","version":")" + (fault.body.empty() ? "999.0.0" : fault.body) + "\"}");
       return out;
   }
   if (fault.status != 0) out.status = fault.status;
   if (!fault.body.empty()) out.body = fault.body;
   if (!fault.content_type.empty()) out.set_header("Content-Type", fault.content_type);
   if (fault.retry_after >= 0) out.set_header("Retry-After", std::to_string(fault.retry_after));
-  for (const auto& [name, value] : fault.headers) out.set_header(name, value);
+  for (const auto& [name, value] : fault.headers)
+    out.set_header(name, value);
   return out;
 }
 
@@ -146,13 +152,16 @@ std::int64_t Faults::add(Fault fault) {
   return faults_.back().id;
 }
 
-bool Faults::remove(std::int64_t id) { return std::erase_if(faults_, [&](const Fault& f) { return f.id == id; }) > 0; }
+bool Faults::remove(std::int64_t id) {
+  return std::erase_if(faults_, [&](const Fault& f) { return f.id == id; }) > 0;
+}
 
 std::optional<Fault> Faults::meet(const Request& request) {
   for (auto& fault : faults_) {
     if (about_assignments(fault.action)) continue;
     if (fault.method != "*" && !equal_fold(fault.method, request.method)) continue;
-    if (!glob_match(lower(fault.path), lower(request.path)) || !glob_match(fault.query, raw_query(request.target))) {
+    if (!glob_match(lower(fault.path), lower(request.path)) ||
+        !glob_match(fault.query, raw_query(request.target))) {
       continue;
     }
     if (take(fault)) return fault;
@@ -169,7 +178,8 @@ bool Faults::withheld(std::string_view repository, std::int64_t now_ms) const {
 
 std::optional<Fault> Faults::meet_assignment(std::string_view repository) {
   for (auto& fault : faults_) {
-    if (fault.action == FaultAction::withdraw && glob_match(lower(fault.target), lower(repository)) && take(fault)) {
+    if (fault.action == FaultAction::withdraw && glob_match(lower(fault.target), lower(repository)) &&
+        take(fault)) {
       return fault;
     }
   }

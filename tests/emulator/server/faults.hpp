@@ -1,4 +1,5 @@
-// Scripted misbehaviour. A fault says which requests (or which assignments) it meets, how often, and what goes wrong.
+// Scripted misbehaviour. A fault says which requests (or which assignments) it meets, how often, and what
+// goes wrong.
 #pragma once
 
 #include <cstdint>
@@ -14,24 +15,24 @@
 namespace emulator {
 
 enum class FaultAction {
-  delay,              // only late
-  status,             // this status with this body
-  html,               // an HTML page with this status (200 unless told)
-  empty,              // this status (200 unless told) with an empty body
-  truncate,           // well-formed HTTP whose JSON ends in the middle
-  cut,                // the connection breaks in the middle of the body
-  bom,                // a byte-order mark before the JSON
-  slow,               // the body trickles for `for_ms`
-  drop,               // the connection closes without an answer and without an effect
-  execute_then_drop,  // the effect happens, the answer is lost
-  rate_limit,         // primary limit: 403, nothing remaining
-  secondary_limit,    // 403 with Retry-After
-  stale,              // listings as they were `as_of_ms` ago
-  session_conflict,   // a listener's session is refused as held by another one
+  delay,               // only late
+  status,              // this status with this body
+  html,                // an HTML page with this status (200 unless told)
+  empty,               // this status (200 unless told) with an empty body
+  truncate,            // well-formed HTTP whose JSON ends in the middle
+  cut,                 // the connection breaks in the middle of the body
+  bom,                 // a byte-order mark before the JSON
+  slow,                // the body trickles for `for_ms`
+  drop,                // the connection closes without an answer and without an effect
+  execute_then_drop,   // the effect happens, the answer is lost
+  rate_limit,          // primary limit: 403, nothing remaining
+  secondary_limit,     // 403 with Retry-After
+  stale,               // listings as they were `as_of_ms` ago
+  session_conflict,    // a listener's session is refused as held by another one
   version_deprecated,  // a listener's session is refused because of its version
-  update,             // a waiting listener is told to update itself
-  withhold,           // jobs of `target` are not handed out
-  withdraw,           // an assignment shows on paper for `for_ms`, never reaches the runner, and is taken back
+  update,              // a waiting listener is told to update itself
+  withhold,            // jobs of `target` are not handed out
+  withdraw,  // an assignment shows on paper for `for_ms`, never reaches the runner, and is taken back
 };
 std::optional<FaultAction> fault_action(std::string_view name);
 std::string_view to_string(FaultAction action);

@@ -31,8 +31,8 @@ constexpr auto kIdleLimit = std::chrono::minutes(5);
 constexpr std::size_t kFilePiece = 256U << 10U;
 constexpr std::size_t kSlowPieces = 20;
 
-// One connection: reads a request, hands it over, writes the answer, reads the next. While an answer is awaited it
-// watches for the end of the stream, so that a caller who left is known at once.
+// One connection: reads a request, hands it over, writes the answer, reads the next. While an answer is
+// awaited it watches for the end of the stream, so that a caller who left is known at once.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   Connection(tcp::socket socket, const Handler& handler)
@@ -84,12 +84,13 @@ class Connection : public std::enable_shared_from_this<Connection> {
   }
 
   void watch() {
-    stream_.socket().async_wait(tcp::socket::wait_read, [self = shared_from_this(), turn = turn_](error_code error) {
-      if (error || turn != self->turn_ || !self->waiting_) return;
-      char byte = 0;
-      self->stream_.socket().receive(asio::buffer(&byte, 1), tcp::socket::message_peek, error);
-      if (error) self->leave();
-    });
+    stream_.socket().async_wait(
+        tcp::socket::wait_read, [self = shared_from_this(), turn = turn_](error_code error) {
+          if (error || turn != self->turn_ || !self->waiting_) return;
+          char byte = 0;
+          self->stream_.socket().receive(asio::buffer(&byte, 1), tcp::socket::message_peek, error);
+          if (error) self->leave();
+        });
   }
 
   void set_gone(std::uint64_t turn, std::function<void()> gone) {
@@ -113,8 +114,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
     const bool bodiless = response_.status == 204 || response_.status == 304;
     const std::uint64_t size = response_.file.empty() ? response_.body.size() : response_.file_size;
     head_ = "HTTP/1.1 " + std::to_string(response_.status) + " " +
-            std::string(http::obsolete_reason(http::int_to_status(static_cast<unsigned>(response_.status)))) + "\r\n";
-    for (const auto& [name, value] : response_.headers) head_.append(name).append(": ").append(value).append("\r\n");
+            std::string(http::obsolete_reason(http::int_to_status(static_cast<unsigned>(response_.status)))) +
+            "\r\n";
+    for (const auto& [name, value] : response_.headers)
+      head_.append(name).append(": ").append(value).append("\r\n");
     if (!bodiless) head_ += "Content-Length: " + std::to_string(size) + "\r\n";
     if (!keep_alive_) head_ += "Connection: close\r\n";
     head_ += "\r\n";
@@ -127,21 +130,23 @@ class Connection : public std::enable_shared_from_this<Connection> {
       response_.body.resize(response_.body.size() / 2);
     }
     head_ += response_.body;
-    asio::async_write(stream_.socket(), asio::buffer(head_),
-                      [self = shared_from_this()](error_code error, std::size_t) { self->on_written(error); });
+    asio::async_write(
+        stream_.socket(), asio::buffer(head_),
+        [self = shared_from_this()](error_code error, std::size_t) { self->on_written(error); });
   }
 
   void write_piece(bool first) {
     const std::size_t piece = response_.body.size() / kSlowPieces + 1;
     if (!first) head_ = response_.body.substr(0, piece);
     if (!first) response_.body.erase(0, piece);
-    asio::async_write(stream_.socket(), asio::buffer(head_), [self = shared_from_this()](error_code error, std::size_t) {
-      if (error || self->response_.body.empty()) return self->on_written(error);
-      self->pace_.expires_after(std::chrono::milliseconds(self->response_.slow_ms) / kSlowPieces);
-      self->pace_.async_wait([self](error_code stopped) {
-        if (!stopped) self->write_piece(false);
-      });
-    });
+    asio::async_write(
+        stream_.socket(), asio::buffer(head_), [self = shared_from_this()](error_code error, std::size_t) {
+          if (error || self->response_.body.empty()) return self->on_written(error);
+          self->pace_.expires_after(std::chrono::milliseconds(self->response_.slow_ms) / kSlowPieces);
+          self->pace_.async_wait([self](error_code stopped) {
+            if (!stopped) self->write_piece(false);
+          });
+        });
   }
 
   void write_head_then_file() {
@@ -153,16 +158,18 @@ class Connection : public std::enable_shared_from_this<Connection> {
   }
 
   void write_file_piece() {
-    asio::async_write(stream_.socket(), asio::buffer(head_), [self = shared_from_this()](error_code error, std::size_t) {
-      if (error || self->file_left_ == 0) {
-        self->file_.close();
-        return self->on_written(error);
-      }
-      self->head_.resize(std::min<std::uint64_t>(kFilePiece, self->file_left_));
-      if (!self->file_.read(self->head_.data(), static_cast<std::streamsize>(self->head_.size()))) return self->close();
-      self->file_left_ -= self->head_.size();
-      self->write_file_piece();
-    });
+    asio::async_write(
+        stream_.socket(), asio::buffer(head_), [self = shared_from_this()](error_code error, std::size_t) {
+          if (error || self->file_left_ == 0) {
+            self->file_.close();
+            return self->on_written(error);
+          }
+          self->head_.resize(std::min<std::uint64_t>(kFilePiece, self->file_left_));
+          if (!self->file_.read(self->head_.data(), static_cast<std::streamsize>(self->head_.size())))
+            return self->close();
+          self->file_left_ -= self->head_.size();
+          self->write_file_piece();
+        });
   }
 
   void on_written(error_code error) {
@@ -239,7 +246,8 @@ HttpServer::HttpServer(const std::string& address, std::uint16_t port) : state_(
   state_->acceptor.set_option(tcp::acceptor::reuse_address(true));
   state_->acceptor.bind(endpoint, error);
   if (error) {
-    throw std::runtime_error("cannot listen on " + address + " port " + std::to_string(port) + ": " + error.message());
+    throw std::runtime_error("cannot listen on " + address + " port " + std::to_string(port) + ": " +
+                             error.message());
   }
   state_->acceptor.listen();
 }

@@ -1,4 +1,5 @@
-// The one thread of the emulator: an HTTP/1.1 server on loopback, timers and signals. Nothing that it calls may block.
+// The one thread of the emulator: an HTTP/1.1 server on loopback, timers and signals. Nothing that it calls
+// may block.
 #pragma once
 
 #include <chrono>
@@ -13,8 +14,8 @@ namespace emulator {
 
 class HttpServer {
  public:
-  // Binds at once; port 0 takes a free one. Throws std::runtime_error for an address outside loopback or one that
-  // cannot be bound.
+  // Binds at once; port 0 takes a free one. Throws std::runtime_error for an address outside loopback or one
+  // that cannot be bound.
   HttpServer(const std::string& address, std::uint16_t port);
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;

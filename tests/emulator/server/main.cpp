@@ -48,16 +48,26 @@ std::optional<Options> read_options(const std::vector<std::string>& words) {
     }
     if (i + 1 >= words.size()) throw std::runtime_error("unknown option or missing value: " + word);
     const std::string& value = words[++i];
-    if (word == "--port") options.port = number<std::uint16_t>(value);
-    else if (word == "--bind") options.bind = value;
-    else if (word == "--token") options.settings.token = value;
-    else if (word == "--package") options.packages.push_back(value);
-    else if (word == "--target") options.targets.push_back(value);
-    else if (word == "--runner-url") options.settings.runner_url = value;
-    else if (word == "--offline-after") options.settings.offline_after_ms = number<std::int64_t>(value);
-    else if (word == "--accept-within") options.settings.accept_within_ms = number<std::int64_t>(value);
-    else if (word == "--lost-after") options.settings.lost_after_ms = number<std::int64_t>(value);
-    else throw std::runtime_error("unknown option: " + word);
+    if (word == "--port")
+      options.port = number<std::uint16_t>(value);
+    else if (word == "--bind")
+      options.bind = value;
+    else if (word == "--token")
+      options.settings.token = value;
+    else if (word == "--package")
+      options.packages.push_back(value);
+    else if (word == "--target")
+      options.targets.push_back(value);
+    else if (word == "--runner-url")
+      options.settings.runner_url = value;
+    else if (word == "--offline-after")
+      options.settings.offline_after_ms = number<std::int64_t>(value);
+    else if (word == "--accept-within")
+      options.settings.accept_within_ms = number<std::int64_t>(value);
+    else if (word == "--lost-after")
+      options.settings.lost_after_ms = number<std::int64_t>(value);
+    else
+      throw std::runtime_error("unknown option: " + word);
   }
   return options;
 }
@@ -72,10 +82,12 @@ int run(Options options) {
     options.settings.runner_url.replace(at, 6, port);
   }
   emulator::Packages packages;
-  for (const auto& file : options.packages) packages.offer(file, "");
+  for (const auto& file : options.packages)
+    packages.offer(file, "");
   const std::string url = options.settings.url;
   emulator::App app(server, std::move(options.settings), std::move(packages));
-  for (const auto& target : options.targets) app.world().add_repository(target);
+  for (const auto& target : options.targets)
+    app.world().add_repository(target);
   server.serve([&app](emulator::Request request, const std::shared_ptr<emulator::Exchange>& exchange) {
     app.handle(std::move(request), exchange);
   });

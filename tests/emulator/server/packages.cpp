@@ -41,7 +41,8 @@ void Packages::offer(const std::string& path, const std::string& checksum) {
   row.filename = std::filesystem::path(path).filename().string();
   const auto words = split(row.filename, '-');
   if (words.size() != 5 || words[0] != "actions" || words[1] != "runner") {
-    throw std::runtime_error("a package is named like actions-runner-linux-x64-2.330.0.tar.gz, not " + row.filename);
+    throw std::runtime_error("a package is named like actions-runner-linux-x64-2.330.0.tar.gz, not " +
+                             row.filename);
   }
   row.os = words[2];
   row.architecture = words[3];
@@ -83,7 +84,8 @@ std::vector<PackageRow> Packages::rows() const {
 }
 
 std::optional<PackageRow> Packages::find(std::string_view filename) const {
-  const auto at = std::find_if(rows_.begin(), rows_.end(), [&](const PackageRow& r) { return r.filename == filename; });
+  const auto at =
+      std::find_if(rows_.begin(), rows_.end(), [&](const PackageRow& r) { return r.filename == filename; });
   return at == rows_.end() ? std::nullopt : std::optional(*at);
 }
 

@@ -22,8 +22,9 @@ struct PackageRow {
 class Packages {
  public:
   // Reads the file once for its digest. The platform and version come from a name like
-  // actions-runner-linux-x64-2.330.0.tar.gz. Throws std::runtime_error if it cannot be read or is not named so.
-  // `checksum`: empty publishes the true digest, "absent" none at all, anything else is published as it stands.
+  // actions-runner-linux-x64-2.330.0.tar.gz. Throws std::runtime_error if it cannot be read or is not named
+  // so. `checksum`: empty publishes the true digest, "absent" none at all, anything else is published as it
+  // stands.
   void offer(const std::string& path, const std::string& checksum);
   void withdraw_all() { rows_.clear(); }
   // Real rows first in each platform, then made-up ones for the platforms without a file.

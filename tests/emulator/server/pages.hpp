@@ -1,4 +1,5 @@
-// Paging as GitHub does it: ?per_page (30, at most 100) and ?page, a Link header with next, prev, first and last.
+// Paging as GitHub does it: ?per_page (30, at most 100) and ?page, a Link header with next, prev, first and
+// last.
 #pragma once
 
 #include <cstddef>

@@ -9,7 +9,9 @@ using nlohmann::json;
 
 constexpr std::string_view kSha = "0123456789abcdef0123456789abcdef01234567";
 
-json time_or_null(Millis at, Millis when) { return at == 0 || at > when ? json(nullptr) : json(iso_time(at)); }
+json time_or_null(Millis at, Millis when) {
+  return at == 0 || at > when ? json(nullptr) : json(iso_time(at));
+}
 
 std::string api(const Settings& settings, const std::string& repository) {
   return settings.url + "/api/v3/repos/" + repository;
@@ -19,7 +21,8 @@ std::string run_conclusion(const World& world, const Run& run) {
   std::string conclusion = "success";
   for (const auto id : run.jobs) {
     const Job& job = *world.find_job(id);
-    if (job.attempt == run.attempt && job.result != "success" && conclusion != "failure") conclusion = job.result;
+    if (job.attempt == run.attempt && job.result != "success" && conclusion != "failure")
+      conclusion = job.result;
   }
   return conclusion;
 }
@@ -67,13 +70,15 @@ json render_job(const World& world, const Settings& settings, const Job& job, Mi
            {"head_branch", "main"},
            {"head_sha", kSha},
            {"url", api(settings, job.repository) + "/actions/jobs/" + id},
-           {"html_url", settings.url + "/" + job.repository + "/actions/runs/" + std::to_string(job.run_id) + "/job/" + id},
+           {"html_url", settings.url + "/" + job.repository + "/actions/runs/" + std::to_string(job.run_id) +
+                            "/job/" + id},
            {"check_run_url", api(settings, job.repository) + "/check-runs/" + id},
            {"name", job.name},
            {"status", to_string(status)},
            {"conclusion", status == JobStatus::completed ? json(job.result) : json(nullptr)},
            {"created_at", iso_time(job.created_at)},
-           {"started_at", iso_time(job.started_at != 0 && job.started_at <= when ? job.started_at : job.created_at)},
+           {"started_at",
+            iso_time(job.started_at != 0 && job.started_at <= when ? job.started_at : job.created_at)},
            {"completed_at", time_or_null(job.completed_at, when)},
            {"steps", json::array()},
            {"labels", job.labels}};

@@ -11,9 +11,9 @@ struct LoggedRequest {
   std::int64_t sequence = 0;
   std::int64_t at_ms = 0;
   std::string method;
-  std::string path;   // without the /api/v3 prefix
+  std::string path;  // without the /api/v3 prefix
   std::string query;
-  int status = 0;  // 0: no answer was given
+  int status = 0;     // 0: no answer was given
   std::string fault;  // the action that it met, if any
 };
 

@@ -28,8 +28,10 @@ Response listed(const Request& request, const std::string& base_url, std::string
                 const std::function<json(std::size_t)>& item) {
   const Page page = cut_page(request, total, base_url);
   json items = json::array();
-  for (std::size_t i = page.first; i < page.last; ++i) items.push_back(item(i));
-  json body = key.empty() ? std::move(items) : json{{"total_count", total}, {std::string(key), std::move(items)}};
+  for (std::size_t i = page.first; i < page.last; ++i)
+    items.push_back(item(i));
+  json body =
+      key.empty() ? std::move(items) : json{{"total_count", total}, {std::string(key), std::move(items)}};
   Response response = json_response(200, dump(body));
   if (!page.link.empty()) response.headers.emplace_back("Link", page.link);
   return response;
@@ -49,7 +51,8 @@ std::optional<std::string> complaint(const json& body) {
       name.get_ref<const std::string&>().size() > kLongestName) {
     return "Invalid request.\n\nThe name must be a string of 1 to 64 characters.";
   }
-  if (!body.at("runner_group_id").is_number_integer()) return "Invalid request.\n\nrunner_group_id is not a number.";
+  if (!body.at("runner_group_id").is_number_integer())
+    return "Invalid request.\n\nrunner_group_id is not a number.";
   const auto& labels = body.at("labels");
   if (!labels.is_array() || labels.empty() || labels.size() > kMostLabels) {
     return "Invalid request.\n\nThere must be 1 to 100 labels.";
@@ -96,16 +99,19 @@ Response RestApi::handle(const Request& request, Millis when, Millis now) {
   return not_found();
 }
 
-Response RestApi::owned(const Request& request, const std::string& scope, std::size_t base, Millis when, Millis now) {
+Response RestApi::owned(const Request& request, const std::string& scope, std::size_t base, Millis when,
+                        Millis now) {
   const auto& parts = request.parts;
   const std::size_t rest = parts.size() - base;
   const bool get = request.method == "GET" || request.method == "HEAD";
   const bool repository = base == 3;
   if (get && rest == 0) {
-    if (repository) return json_response(200, dump(render_repository(settings_, *world_.find_repository(scope))));
+    if (repository)
+      return json_response(200, dump(render_repository(settings_, *world_.find_repository(scope))));
     return json_response(200, dump({{"login", scope}, {"id", 1}, {"type", "Organization"}}));
   }
-  if (get && !repository && rest == 1 && parts[base] == "repos") return list_repositories(request, scope, false);
+  if (get && !repository && rest == 1 && parts[base] == "repos")
+    return list_repositories(request, scope, false);
   if (rest < 2 || parts[base] != "actions") return not_found();
   if (parts[base + 1] == "runners") return runners(request, scope, base + 2, when, now);
   if (!get || !repository || parts[base + 1] != "runs") return not_found();
@@ -116,7 +122,8 @@ Response RestApi::owned(const Request& request, const std::string& scope, std::s
   return rest == 4 && parts[base + 3] == "jobs" ? list_jobs(request, *run, when) : not_found();
 }
 
-Response RestApi::runners(const Request& request, const std::string& scope, std::size_t base, Millis when, Millis now) {
+Response RestApi::runners(const Request& request, const std::string& scope, std::size_t base, Millis when,
+                          Millis now) {
   const auto& parts = request.parts;
   const std::size_t rest = parts.size() - base;
   const bool get = request.method == "GET" || request.method == "HEAD";
@@ -128,7 +135,8 @@ Response RestApi::runners(const Request& request, const std::string& scope, std:
   }
   Registration* registration = world_.find_registration(number(parts[base]));
   if (registration == nullptr || registration->scope != scope) return not_found();
-  if (request.method == "DELETE") return registration->removed_at == 0 ? remove_runner(*registration, now) : not_found();
+  if (request.method == "DELETE")
+    return registration->removed_at == 0 ? remove_runner(*registration, now) : not_found();
   if (!get || !registration->listed_at(when)) return not_found();
   return json_response(200, dump(render_runner(world_, *registration, when)));
 }
@@ -143,9 +151,11 @@ Response RestApi::list_runs(const Request& request, const std::string& repositor
   };
   const bool unfinished = wanted && *wanted != "completed";
   if (unfinished && when == now) {
-    for (const auto id : world_.unfinished_runs()) consider(*world_.find_run(id));
+    for (const auto id : world_.unfinished_runs())
+      consider(*world_.find_run(id));
   } else {
-    for (const auto& run : world_.runs()) consider(run);
+    for (const auto& run : world_.runs())
+      consider(run);
   }
   std::reverse(found.begin(), found.end());  // newest first
   return listed(request, settings_.url, "workflow_runs", found.size(),
@@ -183,7 +193,8 @@ Response RestApi::list_repositories(const Request& request, const std::optional<
 
 Response RestApi::list_downloads() const {
   json rows = json::array();
-  for (const auto& row : packages_.rows()) rows.push_back(render_download(settings_, row));
+  for (const auto& row : packages_.rows())
+    rows.push_back(render_download(settings_, row));
   return json_response(200, dump(rows));
 }
 

@@ -21,11 +21,13 @@ class RestApi {
 
  private:
   Response owned(const Request& request, const std::string& scope, std::size_t base, Millis when, Millis now);
-  Response runners(const Request& request, const std::string& scope, std::size_t base, Millis when, Millis now);
+  Response runners(const Request& request, const std::string& scope, std::size_t base, Millis when,
+                   Millis now);
   Response list_runs(const Request& request, const std::string& repository, Millis when, Millis now) const;
   Response list_jobs(const Request& request, const Run& run, Millis when) const;
   Response list_runners(const Request& request, const std::string& scope, Millis when) const;
-  Response list_repositories(const Request& request, const std::optional<std::string>& owner, bool wrapped) const;
+  Response list_repositories(const Request& request, const std::optional<std::string>& owner,
+                             bool wrapped) const;
   Response list_downloads() const;
   Response generate_jit(const Request& request, const std::string& scope, Millis now);
   Response remove_runner(Registration& registration, Millis now);

@@ -34,7 +34,8 @@ std::int64_t number(std::string_view text, std::int64_t otherwise) {
 std::string bearer(const Request& request) {
   const std::string value = request.header("authorization");
   constexpr std::string_view scheme = "bearer ";
-  if (value.size() <= scheme.size() || !equal_fold(std::string_view(value).substr(0, scheme.size()), scheme)) return {};
+  if (value.size() <= scheme.size() || !equal_fold(std::string_view(value).substr(0, scheme.size()), scheme))
+    return {};
   return value.substr(scheme.size());
 }
 
@@ -80,7 +81,8 @@ void RunnerApi::open_session(const Request& request, const Reply& reply) {
   Registration* registration = nullptr;
   switch (world_.open_session(bearer(request), body.value("nonce", ""), wall_clock_ms(), registration)) {
     case SessionOutcome::opened: break;
-    case SessionOutcome::unknown: return reply(coded(401, "credential_unknown", "The credential is not known."));
+    case SessionOutcome::unknown:
+      return reply(coded(401, "credential_unknown", "The credential is not known."));
     case SessionOutcome::removed:
       return reply(coded(401, "registration_removed", "The registration has been removed."));
     case SessionOutcome::used:
@@ -94,7 +96,8 @@ void RunnerApi::open_session(const Request& request, const Reply& reply) {
   reply(json_response(200, dump(answer)));
 }
 
-void RunnerApi::poll(const Request& request, Registration& registration, const Reply& reply, Exchange& exchange) {
+void RunnerApi::poll(const Request& request, Registration& registration, const Reply& reply,
+                     Exchange& exchange) {
   if (registration.removed_at != 0 || !registration.session_open) {
     return reply(coded(401, "registration_removed", "The registration has been removed."));
   }
@@ -102,12 +105,15 @@ void RunnerApi::poll(const Request& request, Registration& registration, const R
                                     [&](const Poll& p) { return p.registration_id == registration.id; });
   if (earlier != polls_.end()) end_poll(earlier, nothing());
   Job* held = world_.find_job(registration.job_id);
-  if (held != nullptr && held->started_at == 0 && !held->undeliverable) return answer_job(registration, *held, reply);
-  const Millis wait = std::clamp<Millis>(number(request.query_value("wait_ms").value_or(""), kLongestPoll), 0, kLongestPoll);
+  if (held != nullptr && held->started_at == 0 && !held->undeliverable)
+    return answer_job(registration, *held, reply);
+  const Millis wait =
+      std::clamp<Millis>(number(request.query_value("wait_ms").value_or(""), kLongestPoll), 0, kLongestPoll);
   polls_.push_back({registration.id, reply, wall_clock_ms() + wait});
   registration.polling = true;
   exchange.on_gone([this, id = registration.id] {
-    const auto at = std::find_if(polls_.begin(), polls_.end(), [&](const Poll& p) { return p.registration_id == id; });
+    const auto at =
+        std::find_if(polls_.begin(), polls_.end(), [&](const Poll& p) { return p.registration_id == id; });
     if (at != polls_.end()) polls_.erase(at);
     if (auto* gone = world_.find_registration(id)) gone->polling = false;
   });
@@ -155,9 +161,11 @@ Response RunnerApi::job_call(const Request& request, Registration& registration)
 
 void RunnerApi::finish(Registration& registration) {
   if (settings_.removal_after_ms < 0) return;
-  if (settings_.removal_after_ms == 0) return world_.remove_registration(registration, RemovedBy::ephemeral, wall_clock_ms());
+  if (settings_.removal_after_ms == 0)
+    return world_.remove_registration(registration, RemovedBy::ephemeral, wall_clock_ms());
   server_.after(std::chrono::milliseconds(settings_.removal_after_ms), [this, id = registration.id] {
-    if (auto* late = world_.find_registration(id)) world_.remove_registration(*late, RemovedBy::ephemeral, wall_clock_ms());
+    if (auto* late = world_.find_registration(id))
+      world_.remove_registration(*late, RemovedBy::ephemeral, wall_clock_ms());
   });
 }
 
@@ -167,7 +175,8 @@ void RunnerApi::dispatch() {
     if (faults_.withheld(job.repository, wall_clock_ms())) continue;
     const auto poll = std::find_if(polls_.begin(), polls_.end(), [&](const Poll& candidate) {
       const auto* registration = world_.find_registration(candidate.registration_id);
-      return registration->removed_at == 0 && registration->job_id == 0 && world_.may_take(*registration, job);
+      return registration->removed_at == 0 && registration->job_id == 0 &&
+             world_.may_take(*registration, job);
     });
     if (poll != polls_.end()) hand_out(job, poll);
   }
@@ -212,7 +221,8 @@ void RunnerApi::end_poll(std::list<Poll>::iterator poll, Response response) {
 }
 
 void RunnerApi::wake_all() {
-  while (!polls_.empty()) end_poll(polls_.begin(), nothing());
+  while (!polls_.empty())
+    end_poll(polls_.begin(), nothing());
 }
 
 void RunnerApi::tick() {

@@ -1,4 +1,5 @@
-// The listener's side: sessions, long polls for a job, renewal and completion. See README.md for the messages.
+// The listener's side: sessions, long polls for a job, renewal and completion. See README.md for the
+// messages.
 #pragma once
 
 #include <functional>

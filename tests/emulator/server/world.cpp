@@ -68,7 +68,9 @@ bool Registration::online_at(Millis when) const {
 
 const Repository& World::add_repository(std::string_view name) {
   auto [at, added] = repositories_.try_emplace(lower(name));
-  if (added) at->second = Repository{kFirstRepository + static_cast<std::int64_t>(repositories_.size()) - 1, std::string(name)};
+  if (added)
+    at->second =
+        Repository{kFirstRepository + static_cast<std::int64_t>(repositories_.size()) - 1, std::string(name)};
   return at->second;
 }
 
@@ -80,7 +82,8 @@ const Repository* World::find_repository(std::string_view name) const {
 std::vector<const Repository*> World::repositories_of(const std::optional<std::string>& owner) const {
   std::vector<const Repository*> found;
   const std::string prefix = owner ? lower(*owner) + "/" : "";
-  for (auto at = repositories_.lower_bound(prefix); at != repositories_.end() && at->first.starts_with(prefix); ++at) {
+  for (auto at = repositories_.lower_bound(prefix);
+       at != repositories_.end() && at->first.starts_with(prefix); ++at) {
     found.push_back(&at->second);
   }
   return found;
@@ -183,7 +186,8 @@ void World::remove_registration(Registration& registration, RemovedBy by, Millis
   listed_.erase(registration.id);
 }
 
-SessionOutcome World::open_session(std::string_view token, std::string_view nonce, Millis now, Registration*& out) {
+SessionOutcome World::open_session(std::string_view token, std::string_view nonce, Millis now,
+                                   Registration*& out) {
   out = nullptr;
   for (auto& registration : registrations_) {
     if (registration.token == token) out = &registration;

@@ -1,5 +1,5 @@
-// What the emulated GitHub knows: repositories, runs, jobs, registrations and sessions. Pure state: no clock, no
-// sockets, no JSON. Times are milliseconds of the wall clock.
+// What the emulated GitHub knows: repositories, runs, jobs, registrations and sessions. Pure state: no clock,
+// no sockets, no JSON. Times are milliseconds of the wall clock.
 #pragma once
 
 #include <cstdint>

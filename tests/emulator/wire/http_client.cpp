@@ -34,7 +34,8 @@ struct Wait {
       const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
       if (left <= 0) return HttpFailure::timeout;
       std::array<pollfd, 2> set{pollfd{fd, events, 0}, pollfd{interrupt_fd, POLLIN, 0}};
-      const int ready = ::poll(set.data(), interrupt_fd >= 0 ? 2 : 1, static_cast<int>(std::min<long>(left, 60'000)));
+      const int ready =
+          ::poll(set.data(), interrupt_fd >= 0 ? 2 : 1, static_cast<int>(std::min<long>(left, 60'000)));
       if (ready < 0 && errno != EINTR) return HttpFailure::unreachable;
       if (ready > 0 && set[1].revents != 0) return HttpFailure::interrupted;
       if (ready > 0 && set[0].revents != 0) return HttpFailure::none;
@@ -150,8 +151,10 @@ bool parse_head(std::string_view head, HttpReply& reply) {
     const auto colon = line.find(':');
     if (colon == std::string_view::npos) continue;
     std::string_view value = line.substr(colon + 1);
-    while (!value.empty() && (value.front() == ' ' || value.front() == '\t')) value.remove_prefix(1);
-    while (!value.empty() && (value.back() == '\r' || value.back() == ' ')) value.remove_suffix(1);
+    while (!value.empty() && (value.front() == ' ' || value.front() == '\t'))
+      value.remove_prefix(1);
+    while (!value.empty() && (value.back() == '\r' || value.back() == ' '))
+      value.remove_suffix(1);
     reply.headers.emplace_back(lower(line.substr(0, colon)), value);
   }
   return true;
@@ -183,9 +186,11 @@ HttpReply HttpClient::call(const HttpCall& call) {
     reply.failure = failure;
     return reply;
   };
-  std::string out = call.method + " " + call.target + " HTTP/1.1\r\nHost: " + host_ + ":" + std::to_string(port_) +
-                    "\r\nContent-Length: " + std::to_string(call.body.size()) + "\r\n";
-  for (const auto& [name, value] : call.headers) out.append(name).append(": ").append(value).append("\r\n");
+  std::string out = call.method + " " + call.target + " HTTP/1.1\r\nHost: " + host_ + ":" +
+                    std::to_string(port_) + "\r\nContent-Length: " + std::to_string(call.body.size()) +
+                    "\r\n";
+  for (const auto& [name, value] : call.headers)
+    out.append(name).append(": ").append(value).append("\r\n");
   out.append("\r\n").append(call.body);
 
   std::string in;
@@ -215,7 +220,8 @@ HttpReply HttpClient::call(const HttpCall& call) {
   std::size_t expected = 0;
   if (!length.empty()) std::from_chars(length.data(), length.data() + length.size(), expected);
   while (!bodiless && !closed && (length.empty() || in.size() < expected)) {
-    if (const auto failure = receive_some(fd_, in, closed, wait); failure != HttpFailure::none) return failed(failure);
+    if (const auto failure = receive_some(fd_, in, closed, wait); failure != HttpFailure::none)
+      return failed(failure);
   }
   if (!bodiless && !length.empty() && in.size() < expected) return failed(HttpFailure::unreachable);
   reply.body = std::move(in);

@@ -1,6 +1,6 @@
-// A small blocking HTTP/1.1 client over plain sockets: one connection, kept alive, every call with a deadline.
-// It needs no resolver library, so that a fully static program can use it: hosts are numeric addresses, "localhost"
-// or names in /etc/hosts. Not for use by several threads at once.
+// A small blocking HTTP/1.1 client over plain sockets: one connection, kept alive, every call with a
+// deadline. It needs no resolver library, so that a fully static program can use it: hosts are numeric
+// addresses, "localhost" or names in /etc/hosts. Not for use by several threads at once.
 #pragma once
 
 #include <chrono>
@@ -48,7 +48,8 @@ class HttpClient {
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
 
-  // A kept connection that the server has closed meanwhile is replaced once, if not a byte of the answer had come.
+  // A kept connection that the server has closed meanwhile is replaced once, if not a byte of the answer had
+  // come.
   HttpReply call(const HttpCall& call);
   void close();
 

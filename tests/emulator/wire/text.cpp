@@ -38,7 +38,8 @@ std::string base64_encode(std::string_view bytes) {
 }
 
 std::optional<std::string> base64_decode(std::string_view text) {
-  while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' ')) text.remove_suffix(1);
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' '))
+    text.remove_suffix(1);
   if (text.size() % 4 != 0) return std::nullopt;
   std::string out;
   out.reserve(text.size() / 4 * 3);
@@ -57,14 +58,16 @@ std::optional<std::string> base64_decode(std::string_view text) {
         return std::nullopt;
       }
     }
-    for (std::size_t j = 0; j < 3 - padding; ++j) out.push_back(static_cast<char>(group >> (16 - 8 * j) & 255U));
+    for (std::size_t j = 0; j < 3 - padding; ++j)
+      out.push_back(static_cast<char>(group >> (16 - 8 * j) & 255U));
   }
   return out;
 }
 
 std::string lower(std::string_view text) {
   std::string out(text);
-  for (char& c : out) c = lower_char(c);
+  for (char& c : out)
+    c = lower_char(c);
   return out;
 }
 
@@ -108,7 +111,8 @@ bool glob_match(std::string_view pattern, std::string_view text) {
       return false;
     }
   }
-  while (p < pattern.size() && pattern[p] == '*') ++p;
+  while (p < pattern.size() && pattern[p] == '*')
+    ++p;
   return p == pattern.size();
 }
 
@@ -125,7 +129,8 @@ std::vector<std::string> split(std::string_view text, char separator) {
 std::string random_hex(std::size_t bytes) {
   std::random_device device;
   std::string out;
-  for (std::size_t i = 0; i < bytes * 2; ++i) out.push_back(kHex[device() & 15U]);
+  for (std::size_t i = 0; i < bytes * 2; ++i)
+    out.push_back(kHex[device() & 15U]);
   return out;
 }
 
@@ -150,7 +155,8 @@ std::optional<HttpUrl> parse_http_url(std::string_view text) {
   std::string_view authority = text.substr(0, slash);
   HttpUrl url;
   if (slash != std::string_view::npos) url.path = text.substr(slash);
-  while (!url.path.empty() && url.path.back() == '/') url.path.pop_back();
+  while (!url.path.empty() && url.path.back() == '/')
+    url.path.pop_back();
   std::string_view port;
   if (authority.starts_with('[')) {
     const auto end = authority.find(']');

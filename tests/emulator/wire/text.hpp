@@ -35,7 +35,8 @@ std::int64_t wall_clock_ms();
 // 2024-05-06T07:08:09Z
 std::string iso_time(std::int64_t wall_ms);
 
-// A plain http address taken apart; the path keeps its leading slash and has no trailing one ("" for the root).
+// A plain http address taken apart; the path keeps its leading slash and has no trailing one ("" for the
+// root).
 struct HttpUrl {
   std::string host;  // without brackets
   std::uint16_t port = 80;
