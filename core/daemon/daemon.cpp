@@ -30,13 +30,6 @@ namespace {
 
 constexpr std::int64_t kMostAttemptsAnswered = 100'000;
 
-// The configuration admits these four words only.
-Level level_of(const std::string& word) {
-  if (word == "debug") return Level::debug;
-  if (word == "warning") return Level::warning;
-  return word == "error" ? Level::error : Level::info;
-}
-
 // The loop: turns of the engine when something was queued or is due, signals, and the control socket.
 class Daemon {
  public:
@@ -206,15 +199,15 @@ int run(const config::Configuration& configuration, const RunOptions& options) {
   // Other accounts must not read this process's memory or environment; it holds credentials.
   ::prctl(PR_SET_DUMPABLE, 0);
   std::signal(SIGPIPE, SIG_IGN);
-  observe::LogOptions sink;
+  observe::SinkOptions sink;
   sink.file = configuration.log_file;
-  sink.level = level_of(configuration.log_level);
+  sink.level = configuration.log_level;
   auto log = observe::make_log(sink);
   if (!log) {
     std::cerr << "runner-manager: " << log.error().message << '\n';
     return kExitState;
   }
-  observe::LogSink& lines = **log;
+  observe::SinkLog& lines = **log;
   // A file that cannot be opened anew leaves the old one in use, and says so there.
   Daemon daemon(configuration, lines, [&lines] {
     if (auto reopened = lines.reopen(); !reopened) {
