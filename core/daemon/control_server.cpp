@@ -7,6 +7,7 @@
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -32,7 +33,8 @@ struct ControlServer::State : std::enable_shared_from_this<ControlServer::State>
 
   State(asio::io_context& io, ControlSocket listening, ControlHandler on_request, observe::Log* events)
       : socket(std::move(listening)),
-        acceptor(io, Protocol(), socket.release()),
+        group(socket->group()),
+        acceptor(io, Protocol(), socket->release()),
         pause(io),
         handler(std::move(on_request)),
         log(events) {}
@@ -43,7 +45,8 @@ struct ControlServer::State : std::enable_shared_from_this<ControlServer::State>
   std::string answer(const std::string& request);
   void stop();
 
-  ControlSocket socket;
+  std::optional<ControlSocket> socket;
+  gid_t group;
   Protocol::acceptor acceptor;
   asio::steady_timer pause;
   ControlHandler handler;
@@ -124,7 +127,7 @@ void ControlServer::State::accept() {
 }
 
 void ControlServer::State::serve(Protocol::socket peer) {
-  if (!peer_allowed(peer.native_handle(), socket.group())) {
+  if (!peer_allowed(peer.native_handle(), group)) {
     if (log != nullptr) {
       log->write(observe::Level::warning, observe::Event::control_refused,
                  {{observe::Field::message, std::string("the peer is neither root nor in the socket's group")}});
@@ -173,7 +176,7 @@ void ControlServer::State::stop() {
   pause.cancel(ignored);
   for (const auto& connection : connections) connection->close();
   connections.clear();
-  socket = ControlSocket(std::move(socket));
+  socket.reset();
 }
 
 domain::Result<std::unique_ptr<ControlServer>> ControlServer::start(asio::io_context& loop, const std::string& path,
