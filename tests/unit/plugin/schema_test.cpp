@@ -91,15 +91,21 @@ TEST(Schema, DefaultsAreFilledIn) {
 }
 
 TEST(Schema, AWrongSchemaIsRefused) {
-  for (const char* schema :
-       {"", "[]", "{}", R"({"type":"null"})", R"({"type":["string"]})", R"({"type":"object","oneOf":[]})",
-        R"({"type":"object","properties":{"a":{"type":"object","$ref":"x"}}})",
-        R"({"type":"object","required":["a"]})", R"({"type":"string","pattern":"("})",
-        R"({"type":"string","pattern":"\\d"})", R"({"type":"string","pattern":"(?:a)"})
-    ",
-    R"({"type":"string","minLength":-1})",
-        R"({"type":"string","enum":[]})",
-})
+  for (const char* schema : {
+           "",
+           "[]",
+           "{}",
+           R"({"type":"null"})",
+           R"({"type":["string"]})",
+           R"({"type":"object","oneOf":[]})",
+           R"({"type":"object","properties":{"a":{"type":"object","$ref":"x"}}})",
+           R"({"type":"object","required":["a"]})",
+           R"x({"type":"string","pattern":"("})x",
+           R"x({"type":"string","pattern":"\\d"})x",
+           R"x({"type":"string","pattern":"(?:a)"})x",
+           R"({"type":"string","minLength":-1})",
+           R"({"type":"string","enum":[]})",
+       })
     EXPECT_FALSE(check_config(schema, "{}")) << schema;
 }
 
