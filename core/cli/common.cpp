@@ -25,7 +25,10 @@ std::optional<std::string> ask(Surface& surface, const Where& where, const std::
     }
     socket = configuration->control_socket;
   }
-  auto response = send_request(socket, request);
+  return outcome_of(surface, send_request(socket, request), exit_code);
+}
+
+std::optional<std::string> outcome_of(Surface& surface, domain::Result<std::string> response, int& exit_code) {
   if (!response) {
     surface.err << "runner-manager: " << response.error().message << '\n';
     exit_code = response.error().code == domain::ErrorCode::not_found ? kNotRunning : kFailed;

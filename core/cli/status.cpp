@@ -2,8 +2,11 @@
 #include <ostream>
 
 #include "cli/commands.hpp"
+#include "cli/control_client.hpp"
 #include "cli/table.hpp"
 #include "daemon/control_protocol.hpp"
+#include "daemon/status.hpp"
+#include "journal/journal.hpp"
 
 namespace agent::cli {
 
@@ -108,9 +111,45 @@ int status(Surface& surface, const Where& where, bool as_json) {
   return kOk;
 }
 
+namespace {
+
+// Without a daemon the journal itself is read; nothing is written there.
+std::optional<std::string> attempts_of_journal(Surface& surface, const std::string& state, std::int64_t limit) {
+  journal::OpenOptions open;
+  open.path = state + "/journal.db";
+  open.read_only = true;
+  open.check = false;
+  auto opened = journal::Journal::open(open);
+  if (!opened) {
+    surface.err << "runner-manager: " << opened.error().message << '\n';
+    return std::nullopt;
+  }
+  auto rows = (*opened)->recent(limit);
+  if (!rows) {
+    surface.err << "runner-manager: " << rows.error().message << '\n';
+    return std::nullopt;
+  }
+  return daemon::attempts_json(*rows);
+}
+
+}  // namespace
+
 int attempts(Surface& surface, const Where& where, bool as_json, std::int64_t limit) {
   int exit_code = kFailed;
-  const auto result = ask(surface, where, daemon::control_request("attempts", "limit", limit), exit_code);
+  std::optional<std::string> result;
+  std::optional<config::Configuration> configuration;
+  if (!where.config.empty()) {
+    configuration = load(surface, where.config);
+    if (!configuration) return kConfigurationRefused;
+  }
+  const std::string socket = configuration ? configuration->control_socket : where.socket;
+  auto response = send_request(socket, daemon::control_request("attempts", "limit", limit));
+  if (!response && configuration && response.error().code == domain::ErrorCode::not_found) {
+    result = attempts_of_journal(surface, configuration->state_directory, limit);
+    if (!result) return kStateRefused;
+  } else {
+    result = outcome_of(surface, std::move(response), exit_code);
+  }
   if (!result) return exit_code;
   if (as_json) {
     surface.out << *result << '\n';
