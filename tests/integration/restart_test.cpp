@@ -54,7 +54,7 @@ TEST(Restart, a_runner_that_ended_while_no_daemon_ran_is_completed_from_its_exit
 }
 
 TEST(Restart, kills_at_any_moment_of_a_busy_run_lose_and_double_nothing) {
-  Stage stage(4);
+  Stage stage(4, [](testkit::AgentSetup& setup) { setup.policies.front().timeouts = {{"jit_handoff", "5s"}}; });
   ASSERT_TRUE(stage.agent().start());
   stage.queue(12, "sleep 0.3");
   // Moments that fall into launches, running jobs and clean-up alike.
