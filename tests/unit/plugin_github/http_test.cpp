@@ -315,7 +315,7 @@ class HttpDownload : public HttpClient {
 };
 
 TEST_F(HttpDownload, ASlowReceiverHoldsTheStreamBackAndGetsEveryByte) {
-  const auto bytes = pattern(std::size_t{20} << 20);
+  const auto bytes = pattern(std::size_t{5} << 20);
   server.on("GET /f", {{200, {}, bytes}});
   kept.slow = 300ms;
   EXPECT_EQ(std::get<Response>(download(get(server.url() + "/f"))).status, 200);
