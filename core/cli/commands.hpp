@@ -1,42 +1,37 @@
-// One function a command, each in its own file; the parser calls them.
+// The commands behind the words; cli.cpp parses, these do.
 #pragma once
 
-#include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "cli/context.hpp"
+#include "cli/cli.hpp"
 
 namespace agent::cli {
 
-int run_daemon(const std::string& configuration, Context& context);
-
-struct StatusOptions {
-  Place place;
-  bool json = false;
+// How a command finds its daemon: by the configuration, or by the socket itself.
+struct Where {
+  std::string config;
+  std::string socket;
 };
-int status(const StatusOptions& options, Context& context);
 
-struct AttemptsOptions {
-  Place place;
-  bool json = false;
-  std::int64_t limit = 50;
-};
-int attempts(const AttemptsOptions& options, Context& context);
+int run_daemon(Surface& surface, const std::string& config_file);
+int status(Surface& surface, const Where& where, bool json);
+int attempts(Surface& surface, const Where& where, bool json, std::int64_t limit);
+int drain(Surface& surface, const Where& where);
+int config_check(Surface& surface, const std::string& file, bool json);
+int plugin_list(Surface& surface, const std::string& config_file, const std::vector<std::string>& directories,
+                bool json);
+int version(Surface& surface);
 
-struct ConfigCheckOptions {
-  std::string file;
-  bool json = false;
-};
-int config_check(const ConfigCheckOptions& options, Context& context);
+// The configuration, or nothing after its problems were printed.
+std::optional<config::Configuration> load(Surface& surface, const std::string& file);
 
-struct PluginListOptions {
-  std::string configuration;  // empty: the default one, unless directories are given
-  std::vector<std::string> directories;
-  bool json = false;
-};
-int plugin_list(const PluginListOptions& options, Context& context);
+// The result document of one request. On failure the reason was printed and `exit_code` is set.
+std::optional<std::string> ask(Surface& surface, const Where& where, const std::string& request, int& exit_code);
 
-int version(Context& context);
+// The result document of a response line, or nothing after the reason was printed.
+std::optional<std::string> outcome_of(Surface& surface, domain::Result<std::string> response, int& exit_code);
 
 }  // namespace agent::cli

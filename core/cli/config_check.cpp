@@ -1,28 +1,27 @@
+#include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "cli/commands.hpp"
-#include "cli/document.hpp"
-#include "cli/exit_code.hpp"
 
 namespace agent::cli {
 
-int config_check(const ConfigCheckOptions& options, Context& context) {
-  const config::Loaded loaded = config::load_file(options.file);
-  const int exit_code = loaded.configuration ? kOk : kConfigurationRefused;
-  if (options.json) {
-    context.out << problems_json(options.file, loaded) << '\n';
-    return exit_code;
-  }
-  for (const config::Problem& problem : loaded.problems)
-    context.err << config::to_string(problem) << '\n';
-  if (loaded.configuration) {
-    context.out << options.file << ": in order, " << loaded.configuration->policies.size()
-                << (loaded.configuration->policies.size() == 1 ? " policy" : " policies") << '\n';
+int config_check(Surface& surface, const std::string& file, bool as_json) {
+  const config::Loaded loaded = config::load_file(file);
+  if (as_json) {
+    nlohmann::json problems = nlohmann::json::array();
+    for (const config::Problem& problem : loaded.problems) {
+      problems.push_back({{"file", problem.file}, {"line", problem.line}, {"column", problem.column},
+                          {"message", problem.message}});
+    }
+    surface.out << nlohmann::json{{"ok", loaded.problems.empty()}, {"problems", problems}}.dump(
+                       -1, ' ', false, nlohmann::json::error_handler_t::replace)
+                << '\n';
+  } else if (loaded.problems.empty()) {
+    surface.out << file << ": no problems\n";
   } else {
-    context.err << options.file << ": " << loaded.problems.size()
-                << (loaded.problems.size() == 1 ? " problem" : " problems") << '\n';
+    for (const config::Problem& problem : loaded.problems) surface.err << config::to_string(problem) << '\n';
   }
-  return exit_code;
+  return loaded.problems.empty() ? kOk : kConfigurationRefused;
 }
 
 }  // namespace agent::cli

@@ -1,19 +1,13 @@
-// Asks a running daemon.
+// One request to a running agent over its control socket.
 #pragma once
 
-#include <chrono>
 #include <string>
-#include <string_view>
 
 #include "domain/result.hpp"
 
 namespace agent::cli {
 
-inline constexpr std::chrono::milliseconds kPatience{15'000};
-
-// Sends one request line and answers the result's text as the daemon wrote it. Blocks for at most `patience`.
-// unreachable: no daemon listens there; denied: the socket may not be used; otherwise what the daemon said.
-domain::Result<std::string> ask(const std::string& socket, std::string_view request,
-                                std::chrono::milliseconds patience = kPatience);
+// Blocks for at most some seconds. not_found: nobody listens there. The answer is the whole response line.
+domain::Result<std::string> send_request(const std::string& socket, const std::string& request);
 
 }  // namespace agent::cli

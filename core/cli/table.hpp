@@ -1,27 +1,21 @@
 // Aligned columns for people.
 #pragma once
 
-#include <cstdint>
-#include <iosfwd>
+#include <ostream>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace agent::cli {
 
 class Table {
  public:
-  explicit Table(std::vector<std::string> head) : rows_{std::move(head)} {}
-  // As many cells as the head has. Control characters are made visible; an empty cell is shown as "-".
-  void add(std::vector<std::string> cells);
+  explicit Table(std::vector<std::string> head) { rows_.push_back(std::move(head)); }
+  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
   [[nodiscard]] bool empty() const { return rows_.size() == 1; }
   void print(std::ostream& out) const;
 
  private:
   std::vector<std::vector<std::string>> rows_;
 };
-
-// "3s", "5m", "2h", "4d": how long ago; "-" for 0.
-std::string age(std::int64_t then_ms, std::int64_t now_ms);
 
 }  // namespace agent::cli

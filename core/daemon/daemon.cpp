@@ -199,16 +199,21 @@ int run(const config::Configuration& configuration, const RunOptions& options) {
   // Other accounts must not read this process's memory or environment; it holds credentials.
   ::prctl(PR_SET_DUMPABLE, 0);
   std::signal(SIGPIPE, SIG_IGN);
-  observe::SinkOptions sink;
+  observe::LogOptions sink;
   sink.file = configuration.log_file;
-  sink.level = configuration.log_level;
+  sink.level = observe::parse_level(configuration.log_level).value_or(Level::info);
   auto log = observe::make_log(sink);
   if (!log) {
     std::cerr << "runner-manager: " << log.error().message << '\n';
     return kExitState;
   }
-  observe::SinkLog& sink_log = **log;
-  Daemon daemon(configuration, sink_log, [&sink_log] { sink_log.reopen(); });
+  observe::LogSink& lines = **log;
+  // A file that cannot be opened anew leaves the old one in use, and says so there.
+  Daemon daemon(configuration, lines, [&lines] {
+    if (auto reopened = lines.reopen(); !reopened) {
+      lines.write(Level::error, observe::Event::daemon_started, {{Field::message, reopened.error().message}});
+    }
+  });
   return daemon.run(options);
 }
 

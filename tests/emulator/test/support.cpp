@@ -125,8 +125,9 @@ std::unique_ptr<ListenerProcess> Stage::online_listener(
   const auto place = fresh_root();
   if (root != nullptr) *root = place;
   auto listener = std::make_unique<ListenerProcess>(place, registration.encoded_jit_config, environment);
-  if (!emulator->wait_for_runner(registration.id, [](const RunnerView& runner) { return runner.online; })) {
-    throw std::runtime_error("the listener did not come online");
+  if (!emulator->wait_for_runner(registration.id,
+                                 [](const RunnerView& runner) { return runner.listener_pid != 0; })) {
+    throw std::runtime_error("the listener did not connect");
   }
   return listener;
 }

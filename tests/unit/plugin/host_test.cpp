@@ -218,12 +218,13 @@ TEST_F(Host, DiscoveryRefusesWithARemedy) {
   write_file(directory / "f-garbage.manifest.json", "{");
   write_file(directory / "g-large.manifest.json", std::string(70'000, ' '));
   manifest("h-good", plugin::this_platform(), 1, "x.so");
+  ASSERT_EQ(::mkfifo((directory / "i-pipe.manifest.json").c_str(), 0600), 0);
   plugin::HostOptions chosen = copied_options();
   chosen.directories.push_back(directory.str());  // everything once more
   chosen.directories.push_back(directory / "missing");
   PluginHost host(chosen, log);
   const auto found = host.discover();
-  ASSERT_EQ(found.size(), 17U);
+  ASSERT_EQ(found.size(), 19U);
   const char* wanted[] = {"install the build for this platform",
                           "ABI 0.7",
                           "is not there",
@@ -235,8 +236,9 @@ TEST_F(Host, DiscoveryRefusesWithARemedy) {
     EXPECT_NE(found[i].refusal.value_or("").find(wanted[i]), std::string::npos)
         << i << found[i].refusal.value_or("-");
   EXPECT_EQ(found[7].refusal, std::nullopt);
-  EXPECT_NE(found[15].refusal.value_or("").find("Another plugin of the same id"), std::string::npos);
-  EXPECT_NE(found[16].refusal.value_or("").find("cannot be read"), std::string::npos);
+  EXPECT_NE(found[16].refusal.value_or("").find("Another plugin of the same id"), std::string::npos);
+  EXPECT_NE(found[8].refusal.value_or("").find("no file"), std::string::npos);
+  EXPECT_NE(found[18].refusal.value_or("").find("cannot be read"), std::string::npos);
   EXPECT_NE(refusal(spec("h-good", ComponentKind::gateway), chosen).find("cannot be loaded"),
             std::string::npos);
 }
