@@ -34,10 +34,12 @@ int run(const std::vector<std::string>& arguments, Surface& surface) {
   std::vector<std::string> directories;
   Where where;
 
-  CLI::App* run_command = app.add_subcommand("run", "Run the agent until SIGTERM; live runners stay for the next start");
+  CLI::App* run_command =
+      app.add_subcommand("run", "Run the agent until SIGTERM; live runners stay for the next start");
   run_command->add_option("--config", file, "the configuration file")->required();
 
-  CLI::App* status_command = app.add_subcommand("status", "What a running agent does, and what keeps it from doing more");
+  CLI::App* status_command =
+      app.add_subcommand("status", "What a running agent does, and what keeps it from doing more");
   add_where(*status_command, where);
   status_command->add_flag("--json", as_json, "one JSON document");
 
@@ -51,20 +53,25 @@ int run(const std::vector<std::string>& arguments, Surface& surface) {
 
   CLI::App* config_command = app.add_subcommand("config", "About configuration files");
   config_command->require_subcommand(1);
-  CLI::App* check_command = config_command->add_subcommand("check", "Print every problem of a configuration file");
+  CLI::App* check_command =
+      config_command->add_subcommand("check", "Print every problem of a configuration file");
   check_command->add_option("file", file, "the configuration file")->required();
   check_command->add_flag("--json", as_json, "one JSON document");
 
   CLI::App* plugin_command = app.add_subcommand("plugin", "About plugins");
   plugin_command->require_subcommand(1);
-  CLI::App* list_command = plugin_command->add_subcommand("list", "The plugins that are there, without running any");
+  CLI::App* list_command =
+      plugin_command->add_subcommand("list", "The plugins that are there, without running any");
   list_command->add_option("--config", file, "take the plugin directories from this configuration");
   list_command->add_option("--plugin-dir", directories, "a plugin directory; may be given several times");
   list_command->add_flag("--json", as_json, "one JSON document");
+  list_command->callback([&] {
+    if (file.empty() && directories.empty()) throw CLI::RequiredError("--config or --plugin-dir");
+  });
 
   CLI::App* version_command = app.add_subcommand("version", "Print the version");
-  for (CLI::App* command : {run_command, status_command, attempts_command, drain_command, check_command, list_command,
-                            version_command}) {
+  for (CLI::App* command : {run_command, status_command, attempts_command, drain_command, check_command,
+                            list_command, version_command}) {
     command->footer(kExitCodes);
   }
 

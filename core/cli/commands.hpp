@@ -29,7 +29,8 @@ int version(Surface& surface);
 std::optional<config::Configuration> load(Surface& surface, const std::string& file);
 
 // The result document of one request. On failure the reason was printed and `exit_code` is set.
-std::optional<std::string> ask(Surface& surface, const Where& where, const std::string& request, int& exit_code);
+std::optional<std::string> ask(Surface& surface, const Where& where, const std::string& request,
+                               int& exit_code);
 
 // The result document of a response line, or nothing after the reason was printed.
 std::optional<std::string> outcome_of(Surface& surface, domain::Result<std::string> response, int& exit_code);

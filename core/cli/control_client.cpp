@@ -37,29 +37,48 @@ class Socket {
 };
 
 Error failure(ErrorCode code, const std::string& socket, const std::string& why) {
-  return {.code = code, .message = "the control socket '" + socket + "' " + why, .retry_after = domain::Millis{0}};
+  return {.code = code,
+          .message = "the control socket '" + socket + "' " + why,
+          .retry_after = domain::Millis{0}};
 }
 
 using Deadline = std::chrono::steady_clock::time_point;
 
 bool wait_for(int fd, short events, Deadline end) {
-  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
-  if (left.count() <= 0) return false;
-  pollfd entry{.fd = fd, .events = events, .revents = 0};
-  return ::poll(&entry, 1, static_cast<int>(left.count())) > 0;
+  for (;;) {
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+    if (left.count() <= 0) return false;
+    pollfd entry{.fd = fd, .events = events, .revents = 0};
+    const int ready = ::poll(&entry, 1, static_cast<int>(left.count()));
+    if (ready >= 0 || errno != EINTR) return ready > 0;
+  }
 }
 
-Result<void> connect_to(int fd, const std::string& socket) {
+// EAGAIN: the agent's queue of callers is full; the only way to wait for a place in it is to ask again.
+bool connected(int fd, const sockaddr_un& address, Deadline end) {
+  while (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    if (errno != EAGAIN && errno != EINTR) return false;
+    if (std::chrono::steady_clock::now() >= end) return false;
+    ::poll(nullptr, 0, 20);
+  }
+  return true;
+}
+
+Result<void> connect_to(int fd, const std::string& socket, Deadline end) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  if (socket.size() >= sizeof address.sun_path) return failure(ErrorCode::invalid, socket, "has too long a path");
+  if (socket.size() >= sizeof address.sun_path)
+    return failure(ErrorCode::invalid, socket, "has too long a path");
   std::memcpy(address.sun_path, socket.c_str(), socket.size());
-  if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return {};
-  if (errno == ENOENT || errno == ECONNREFUSED) {
-    return failure(ErrorCode::not_found, socket, "has no agent behind it; start it with `runner-manager run`");
+  if (connected(fd, address, end)) return {};
+  if (errno == ENOENT || errno == ENOTDIR || errno == ECONNREFUSED) {
+    return failure(ErrorCode::not_found, socket,
+                   "has no agent behind it; start it with `runner-manager run`");
   }
   if (errno == EACCES || errno == EPERM) {
-    return failure(ErrorCode::denied, socket, "does not admit this account; be root or join the socket's group");
+    return failure(ErrorCode::denied, socket,
+                   "does not admit this account; be root or join the socket's group");
   }
   return failure(ErrorCode::unreachable, socket, std::string("cannot be reached: ") + std::strerror(errno));
 }
@@ -69,8 +88,8 @@ Result<void> connect_to(int fd, const std::string& socket) {
 Result<std::string> send_request(const std::string& socket, const std::string& request) {
   const Socket connection;
   if (connection.fd() < 0) return failure(ErrorCode::internal, socket, "cannot be opened");
-  if (auto connected = connect_to(connection.fd(), socket); !connected) return connected.error();
   const Deadline end = std::chrono::steady_clock::now() + kPatience;
+  if (auto reached = connect_to(connection.fd(), socket, end); !reached) return reached.error();
   const std::string line = request + "\n";
   std::size_t sent = 0;
   while (sent < line.size()) {
@@ -83,7 +102,7 @@ Result<std::string> send_request(const std::string& socket, const std::string& r
   }
   std::string answer;
   char buffer[65536];
-  while (answer.find('\n') == std::string::npos) {
+  while (!answer.ends_with('\n')) {
     const ssize_t got = ::recv(connection.fd(), buffer, sizeof buffer, 0);
     if (got > 0) {
       answer.append(buffer, static_cast<std::size_t>(got));
@@ -93,10 +112,11 @@ Result<std::string> send_request(const std::string& socket, const std::string& r
     } else if (got == 0) {
       return failure(ErrorCode::unreachable, socket, "closed before it answered; see the agent's log");
     } else if ((errno != EAGAIN && errno != EINTR) || !wait_for(connection.fd(), POLLIN, end)) {
-      return failure(ErrorCode::deadline, socket, "did not answer in time; the agent may be stuck, see its log");
+      return failure(ErrorCode::deadline, socket,
+                     "did not answer in time; the agent may be stuck, see its log");
     }
   }
-  answer.resize(answer.find('\n'));
+  answer.pop_back();
   return answer;
 }
 

@@ -33,20 +33,26 @@ int plugin_list(Surface& surface, const std::string& config_file, const std::vec
   std::vector<std::string> refusals;
   for (const plugin::Discovered& found : host.discover()) {
     std::string interfaces;
-    for (const std::string& id : found.manifest.interfaces) interfaces += (interfaces.empty() ? "" : ",") + id;
-    rows.push_back({{"id", found.manifest.id}, {"version", found.manifest.version},
-                    {"interfaces", found.manifest.interfaces}, {"library", found.path},
+    for (const std::string& id : found.manifest.interfaces)
+      interfaces += (interfaces.empty() ? "" : ",") + id;
+    rows.push_back({{"id", found.manifest.id},
+                    {"version", found.manifest.version},
+                    {"interfaces", found.manifest.interfaces},
+                    {"library", found.path},
                     {"refusal", found.refusal ? nlohmann::json(*found.refusal) : nlohmann::json(nullptr)}});
-    table.add({found.manifest.id, found.manifest.version, interfaces, found.refusal ? "no" : "yes", found.path});
+    table.add(
+        {found.manifest.id, found.manifest.version, interfaces, found.refusal ? "no" : "yes", found.path});
     if (found.refusal) refusals.push_back(found.manifest.id + ": " + *found.refusal);
   }
   if (as_json) {
-    surface.out << nlohmann::json{{"plugins", rows}}.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
+    surface.out << nlohmann::json{{"plugins", rows}}.dump(-1, ' ', false,
+                                                          nlohmann::json::error_handler_t::replace)
                 << '\n';
     return kOk;
   }
   table.print(surface.out);
-  for (const std::string& refusal : refusals) surface.out << "  " << refusal << '\n';
+  for (const std::string& refusal : refusals)
+    surface.out << "  " << refusal << '\n';
   return kOk;
 }
 

@@ -7,6 +7,7 @@
 #include "daemon/control_protocol.hpp"
 #include "daemon/status.hpp"
 #include "journal/journal.hpp"
+#include "observe/text.hpp"
 
 namespace agent::cli {
 
@@ -16,15 +17,29 @@ namespace {
 
 std::string text(const json& row, const char* key) {
   if (!row.contains(key) || row[key].is_null()) return "-";
-  if (row[key].is_string()) return row[key].get<std::string>();
+  if (row[key].is_string()) return observe::escape_controls(row[key].get<std::string>());
   return row[key].dump();
+}
+
+bool flag(const json& row, const char* key) { return text(row, key) == "true"; }
+
+// The objects of a list; nothing of what is absent or has another form, as an agent of another version may
+// send.
+json rows_of(const json& document, const char* key) {
+  json rows = json::array();
+  if (!document.contains(key) || !document[key].is_array()) return rows;
+  for (const json& row : document[key]) {
+    if (row.is_object()) rows.push_back(row);
+  }
+  return rows;
 }
 
 void print_policies(std::ostream& out, const json& policies) {
   Table table({"POLICY", "TARGET", "PROVIDER", "STATE", "QUEUED", "BUSY", "ACTIVE", "MAX", "LIMITED BY"});
   for (const json& row : policies) {
-    table.add({text(row, "name"), text(row, "target"), text(row, "provider"), text(row, "state"), text(row, "queued"),
-               text(row, "busy"), text(row, "active"), text(row, "max"), text(row, "limited_by")});
+    table.add({text(row, "name"), text(row, "target"), text(row, "provider"), text(row, "state"),
+               text(row, "queued"), text(row, "busy"), text(row, "active"), text(row, "max"),
+               text(row, "limited_by")});
   }
   table.print(out);
   for (const json& row : policies) {
@@ -41,14 +56,14 @@ void print_targets(std::ostream& out, const json& targets) {
     if (const std::string error = text(row, "error"); !error.empty() && error != "-") {
       out << "target " << text(row, "target") << ": " << error << '\n';
     }
-    if (row.value("recovering", false)) {
+    if (flag(row, "recovering")) {
       out << "target " << text(row, "target")
           << ": launches wait until the runners of the last start were all seen again\n";
     }
-    const json refused = row.value("refused_jobs", json::object());
-    for (const auto& [reason, count] : refused.items()) {
-      out << "target " << text(row, "target") << ": " << count.dump() << " queued job(s) not counted: " << reason
-          << '\n';
+    if (!row.contains("refused_jobs") || !row["refused_jobs"].is_object()) continue;
+    for (const auto& [reason, count] : row["refused_jobs"].items()) {
+      out << "target " << text(row, "target") << ": " << count.dump()
+          << " queued job(s) not counted: " << observe::escape_controls(reason) << '\n';
     }
   }
 }
@@ -57,7 +72,9 @@ void print_instances(std::ostream& out, const json& instances) {
   Table table({"INSTANCE", "KIND", "PLUGIN", "VERSION", "READY"});
   for (const json& row : instances) {
     table.add({text(row, "name"), text(row, "kind"), text(row, "plugin"), text(row, "version"),
-               row.value("stuck", false) ? "stuck" : row.value("ready", false) ? "yes" : "no"});
+               flag(row, "stuck")   ? "stuck"
+               : flag(row, "ready") ? "yes"
+                                    : "no"});
   }
   table.print(out);
   for (const json& row : instances) {
@@ -69,8 +86,8 @@ void print_instances(std::ostream& out, const json& instances) {
 void print_attempts(std::ostream& out, const json& attempts) {
   Table table({"ATTEMPT", "POLICY", "STATE", "OUTCOME", "REASON", "RUNNER", "PID", "DOING"});
   for (const json& row : attempts) {
-    table.add({text(row, "id"), text(row, "policy"), text(row, "state"), text(row, "outcome"), text(row, "reason"),
-               text(row, "runner_id"), text(row, "pid"), text(row, "pending")});
+    table.add({text(row, "id"), text(row, "policy"), text(row, "state"), text(row, "outcome"),
+               text(row, "reason"), text(row, "runner_id"), text(row, "pid"), text(row, "pending")});
   }
   if (table.empty()) {
     out << "no attempts\n";
@@ -94,19 +111,21 @@ int status(Surface& surface, const Where& where, bool as_json) {
     surface.err << "runner-manager: the agent's answer is not understood; is it of another version?\n";
     return kFailed;
   }
-  const json host = document.value("host", json::object());
+  const json host = document.contains("host") ? document["host"] : json::object();
   surface.out << "runner-manager " << text(document, "version")
-              << (document.value("draining", false) ? ", draining" : "") << ": " << text(host, "active") << " of "
+              << (flag(document, "draining") ? ", draining" : "") << ": " << text(host, "active") << " of "
               << text(host, "capacity") << " runners\n\n";
-  print_policies(surface.out, document.value("policies", json::array()));
-  print_targets(surface.out, document.value("targets", json::array()));
+  print_policies(surface.out, rows_of(document, "policies"));
+  print_targets(surface.out, rows_of(document, "targets"));
   surface.out << '\n';
-  print_instances(surface.out, document.value("instances", json::array()));
+  print_instances(surface.out, rows_of(document, "instances"));
   surface.out << '\n';
-  print_attempts(surface.out, document.value("attempts", json::array()));
-  const json notices = document.value("notices", json::array());
-  for (const json& notice : notices) {
-    surface.out << "notice: " << notice.get<std::string>() << '\n';
+  print_attempts(surface.out, rows_of(document, "attempts"));
+  if (document.contains("notices") && document["notices"].is_array()) {
+    for (const json& notice : document["notices"]) {
+      if (notice.is_string())
+        surface.out << "notice: " << observe::escape_controls(notice.get<std::string>()) << '\n';
+    }
   }
   return kOk;
 }
@@ -114,7 +133,8 @@ int status(Surface& surface, const Where& where, bool as_json) {
 namespace {
 
 // Without a daemon the journal itself is read; nothing is written there.
-std::optional<std::string> attempts_of_journal(Surface& surface, const std::string& state, std::int64_t limit) {
+std::optional<std::string> attempts_of_journal(Surface& surface, const std::string& state,
+                                               std::int64_t limit) {
   journal::OpenOptions open;
   open.path = state + "/journal.db";
   open.read_only = true;
@@ -155,7 +175,7 @@ int attempts(Surface& surface, const Where& where, bool as_json, std::int64_t li
     surface.out << *result << '\n';
     return kOk;
   }
-  print_attempts(surface.out, json::parse(*result, nullptr, false).value("attempts", json::array()));
+  print_attempts(surface.out, rows_of(json::parse(*result, nullptr, false), "attempts"));
   return kOk;
 }
 

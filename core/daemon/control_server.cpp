@@ -55,7 +55,8 @@ struct ControlServer::State : std::enable_shared_from_this<ControlServer::State>
   bool stopped = false;
 };
 
-// One request and one response. Every pending operation holds the connection; the state holds it until it ends.
+// One request and one response. Every pending operation holds the connection; the state holds it until it
+// ends.
 struct ControlServer::State::Connection : std::enable_shared_from_this<Connection> {
   Connection(Protocol::socket socket, std::weak_ptr<State> server)
       : peer(std::move(socket)), timer(peer.get_executor()), owner(std::move(server)) {}
@@ -129,8 +130,9 @@ void ControlServer::State::accept() {
 void ControlServer::State::serve(Protocol::socket peer) {
   if (!peer_allowed(peer.native_handle(), group)) {
     if (log != nullptr) {
-      log->write(observe::Level::warning, observe::Event::control_refused,
-                 {{observe::Field::message, std::string("the peer is neither root nor in the socket's group")}});
+      log->write(
+          observe::Level::warning, observe::Event::control_refused,
+          {{observe::Field::message, std::string("the peer is neither root nor in the socket's group")}});
     }
     return;
   }
@@ -174,13 +176,16 @@ void ControlServer::State::stop() {
   error_code ignored;
   acceptor.close(ignored);
   pause.cancel(ignored);
-  for (const auto& connection : connections) connection->close();
+  for (const auto& connection : connections)
+    connection->close();
   connections.clear();
   socket.reset();
 }
 
-domain::Result<std::unique_ptr<ControlServer>> ControlServer::start(asio::io_context& loop, const std::string& path,
-                                                                    ControlHandler handler, observe::Log* log) {
+domain::Result<std::unique_ptr<ControlServer>> ControlServer::start(asio::io_context& loop,
+                                                                    const std::string& path,
+                                                                    ControlHandler handler,
+                                                                    observe::Log* log) {
   auto socket = ControlSocket::listen(path);
   if (!socket) return socket.error();
   auto state = std::make_shared<State>(loop, std::move(*socket), std::move(handler), log);
