@@ -147,8 +147,9 @@ TEST_P(Crash, in_a_launch_is_never_resumed_and_its_slot_comes_back) {
   EXPECT_EQ(attempt_.state, State::cleaned);
 }
 INSTANTIATE_TEST_SUITE_P(EachStep, Crash,
-                         ::testing::Values(EffectKind::acquire_package, EffectKind::materialize, EffectKind::prepare,
-                                           EffectKind::register_runner, EffectKind::spawn_held, EffectKind::release));
+                         ::testing::Values(EffectKind::acquire_package, EffectKind::materialize,
+                                           EffectKind::prepare, EffectKind::register_runner,
+                                           EffectKind::spawn_held, EffectKind::release));
 
 TEST_F(Machine, absence_by_name_is_believed_ten_minutes_after_the_requests_deadline) {
   launch(EffectKind::register_runner);

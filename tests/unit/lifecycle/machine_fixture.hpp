@@ -55,19 +55,22 @@ class Machine : public ::testing::Test {
     tell(std::move(body), attempt_.pending->seq);
   }
   void fail(ErrorCode code, std::int64_t retry_after_ms = 0, bool process_existed = false) {
-    answer(event::Failed{.code = code, .retry_after = domain::Millis{retry_after_ms}, .process_existed = process_existed});
+    answer(event::Failed{
+        .code = code, .retry_after = domain::Millis{retry_after_ms}, .process_existed = process_existed});
   }
   void restart() { tell(event::Resumed{}); }
 
   void see(domain::EnvironmentView environment, domain::GithubView github,
-           domain::Evidence evidence = domain::Evidence::unknown, std::optional<std::int64_t> exit_code = {}) {
+           domain::Evidence evidence = domain::Evidence::unknown,
+           std::optional<std::int64_t> exit_code = {}) {
     domain::Observation seen;
     seen.environment = environment;
     seen.github = github;
     seen.evidence = evidence;
     seen.exit_code = exit_code;
     seen.clean = exit_code == 0;
-    if (github != domain::GithubView::absent && github != domain::GithubView::unreachable) seen.listed_runner = domain::RunnerId(7);
+    if (github != domain::GithubView::absent && github != domain::GithubView::unreachable)
+      seen.listed_runner = domain::RunnerId(7);
     seen.bring_up_here = lifecycle::in_bring_up(attempt_);
     tell(event::Observed{seen});
   }
@@ -82,7 +85,8 @@ class Machine : public ::testing::Test {
 
   // The launch up to the answer of `until`.
   void launch(EffectKind until) {
-    while (pending() && *pending() != until) step_on();
+    while (pending() && *pending() != until)
+      step_on();
     ASSERT_EQ(pending(), until);
   }
   void step_on() {
@@ -91,7 +95,9 @@ class Machine : public ::testing::Test {
         answer(event::Acquired{.digest = domain::PackageDigest("d"), .downloaded = false});
         break;
       case EffectKind::materialize: answer(event::Materialized{}); break;
-      case EffectKind::prepare: answer(event::Prepared{.environment = domain::EnvironmentId("native:1")}); break;
+      case EffectKind::prepare:
+        answer(event::Prepared{.environment = domain::EnvironmentId("native:1")});
+        break;
       case EffectKind::register_runner: answer(event::Registered{.runner = domain::RunnerId(7)}); break;
       case EffectKind::spawn_held:
         answer(event::Held{.process = {.pid = 42, .start_token = 1, .boot_id = domain::BootId("boot")}});
@@ -112,7 +118,8 @@ class Machine : public ::testing::Test {
   }
   // Whatever is still owed is done.
   void wind_up() {
-    for (int steps = 0; steps < 10 && pending(); ++steps) step_on();
+    for (int steps = 0; steps < 10 && pending(); ++steps)
+      step_on();
     EXPECT_EQ(attempt_.state, State::cleaned);
     EXPECT_FALSE(attempt_.deregistration_owed);
   }
