@@ -164,7 +164,8 @@ std::vector<PolicyView> Engine::policies() const {
     view.limited_by = state.limited_by;
     view.remedy = state.remedy;
     view.note = state.note;
-    const auto target = targets_.find({.gateway = state.policy.gateway, .target = state.policy.target});
+    const auto target =
+        targets_.find(TargetKey{.gateway = state.policy.gateway, .target = state.policy.target});
     if (target != targets_.end()) {
       const LimitingFactor blocked = blocked_by(target->second, state);
       if (blocked != LimitingFactor::none) view.limited_by = blocked;
