@@ -65,7 +65,7 @@ std::string machine_id() {
     std::string id;
     if (file >> id && !id.empty() && id.size() <= 64) return id;
   }
-  return {};
+  return "no-machine-id";
 }
 
 }  // namespace agent::daemon
