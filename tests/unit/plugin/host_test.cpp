@@ -263,9 +263,7 @@ TEST_F(Host, OnlyWhatOthersCannotChangeIsTrusted) {
   copy("sample");
   plugin::HostOptions chosen = copied_options();
   chosen.trust_any_owner = false;
-  for (const auto& each : std::filesystem::directory_iterator(chosen.directories.front())) {
-    ::chmod(each.path().c_str(), 0666);
-  }
+  ::chmod((chosen.directories.front() + "/sample.so").c_str(), 0666);
   EXPECT_NE(refusal(spec("sample"), chosen).find("can be changed by other accounts"), std::string::npos);
 }
 
