@@ -215,6 +215,10 @@ EnvironmentLook Performer::look(Call& call, const Attempt& attempt) {
   if (provider == nullptr) return {};
   auto state = provider->inspect(call, allocation_of(attempt));
   if (!state) return {};
+  // Nobody looks at an attempt whose launch is under way here, so this gate belongs to a daemon that died:
+  // the process behind it either got its secret and is about to run, or is about to end. Which of the two the
+  // next look will tell.
+  if (provider->holds() && state->view == domain::EnvironmentView::prepared) return {};
   return {.view = state->view,
           .clean = state->clean,
           .exit_code = state->exit_code,
