@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "reconcile/engine.hpp"
+#include "support/forwarding_journal.hpp"
 #include "support/temporary.hpp"
 
 namespace {
@@ -57,51 +58,15 @@ class AskedWorld final : public reconcile::World {
 };
 
 // The real journal, which can be told to fail.
-class FailingJournal final : public journal::Journal {
+class FailingJournal final : public testkit::ForwardingJournal {
  public:
-  explicit FailingJournal(std::unique_ptr<journal::Journal> real) : real_(std::move(real)) {}
+  using ForwardingJournal::ForwardingJournal;
   std::optional<domain::ErrorCode> fail_with;
 
-  [[nodiscard]] domain::InstallationId installation() const override { return real_->installation(); }
   domain::Result<void> commit(const journal::Batch& batch) override {
     if (fail_with) return domain::Error{.code = *fail_with, .message = "made failure", .retry_after = {}};
-    return real_->commit(batch);
+    return real().commit(batch);
   }
-  domain::Result<std::vector<domain::Attempt>> load_active() override { return real_->load_active(); }
-  domain::Result<std::optional<domain::Attempt>> find(const domain::AttemptId& id) override {
-    return real_->find(id);
-  }
-  domain::Result<std::vector<domain::Attempt>> recent(std::int64_t limit) override {
-    return real_->recent(limit);
-  }
-  domain::Result<std::vector<journal::EventRecord>> events_of(const domain::AttemptId& id) override {
-    return real_->events_of(id);
-  }
-  domain::Result<std::optional<std::string>> kv_get(const domain::InstanceName& name,
-                                                    std::string_view key) override {
-    return real_->kv_get(name, key);
-  }
-  domain::Result<void> kv_put(const domain::InstanceName& name, std::string_view key,
-                              std::string_view value) override {
-    return real_->kv_put(name, key, value);
-  }
-  domain::Result<void> kv_remove(const domain::InstanceName& name, std::string_view key) override {
-    return real_->kv_remove(name, key);
-  }
-  domain::Result<std::vector<std::string>> kv_list(const domain::InstanceName& name,
-                                                   std::string_view prefix) override {
-    return real_->kv_list(name, prefix);
-  }
-  domain::Result<std::int64_t> begin_loading(std::string_view digest) override {
-    return real_->begin_loading(digest);
-  }
-  domain::Result<void> end_loading(std::string_view digest) override { return real_->end_loading(digest); }
-  domain::Result<std::int64_t> prune(std::int64_t before, std::int64_t keep, std::int64_t limit) override {
-    return real_->prune(before, keep, limit);
-  }
-
- private:
-  std::unique_ptr<journal::Journal> real_;
 };
 
 class EngineTest : public ::testing::Test {
