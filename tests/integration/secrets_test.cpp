@@ -111,26 +111,29 @@ TEST(Secrets, a_job_reads_no_environment_but_its_own) {
   // A concurrent attempt first, then one that looks at every process that it can find.
   stage.queue(1, Stage::wait_for(stage.path("runtimes/go")));
   ASSERT_TRUE(eventually([&] { return stage.github()->summary().in_progress == 1; }));
-  stage.queue(1,
-              "set +e; me=$(id -u); for p in /proc/[0-9]*; do u=$(stat -c %u $p 2>/dev/null) || continue; "
-              "[ \"$u\" = \"$me\" ] && continue; cat $p/environ >> " +
-                  seen +
-                  "/$me.environ 2>/dev/null; "
-                  "cat $p/mem >> " +
-                  seen +
-                  "/$me.mem 2>/dev/null; done; "
-                  "for f in $(find " +
-                  stage.agent().runtimes() + " " + stage.agent().state() +
-                  " -name '.credentials*' -o -name 'journal.db' 2>/dev/null); do "
-                  "case $f in $PWD/*) ;; *) cat $f >> " +
-                  seen +
-                  "/$me.files 2>/dev/null;; esac; done; "
-                  "id -u > " +
-                  seen + "/uid.$me");
+  const std::string look =
+      "set +e; me=$(id -u); for p in /proc/[0-9]*; do u=$(stat -c %u $p 2>/dev/null) || continue; "
+      "[ \"$u\" = \"$me\" ] && continue; cat $p/environ >> " +
+      seen +
+      "/$me.environ 2>/dev/null; "
+      "cat $p/mem >> " +
+      seen +
+      "/$me.mem 2>/dev/null; done; "
+      "for f in $(find " +
+      stage.agent().runtimes() + " " + stage.agent().state() +
+      " -name '.credentials*' -o -name 'journal.db' 2>/dev/null); do "
+      "case $f in $PWD/*) ;; *) cat $f >> " +
+      seen +
+      "/$me.files 2>/dev/null;; esac; done; "
+      "id -u > " +
+      seen + "/uid.$me";
+  stage.queue(1, look);
   ASSERT_TRUE(eventually([&] { return stage.github()->summary().completed == 1; }));
   // And one after both.
   testkit::run_program({"/usr/bin/touch", stage.path("runtimes/go")}, nullptr);
   ASSERT_TRUE(stage.settles(2));
+  stage.queue(1, look);
+  ASSERT_TRUE(stage.settles(3));
   std::string read;
   int accounts = 0;
   for (const auto& entry : fs::directory_iterator(seen)) {
@@ -141,7 +144,7 @@ TEST(Secrets, a_job_reads_no_environment_but_its_own) {
       read += contents(entry.path());
     }
   }
-  EXPECT_EQ(accounts, 1);
+  EXPECT_GE(accounts, 1);
   EXPECT_EQ(read.find("ACTIONS_RUNNER_INPUT_JITCONFIG"), std::string::npos);
   EXPECT_EQ(read.find(stage.setup().token), std::string::npos);
   EXPECT_TRUE(read.empty()) << "a job read " << read.size() << " bytes of other accounts";
