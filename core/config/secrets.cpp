@@ -8,8 +8,8 @@
 namespace agent::config {
 namespace {
 
-constexpr std::array<std::string_view, 8> kSecretNames{"token",  "password",   "passwd", "passphrase",
-                                                       "secret", "privatekey", "apikey", "accesskey"};
+constexpr std::array<std::string_view, 9> kSecretNames{
+    "credential", "token", "password", "passwd", "passphrase", "secret", "privatekey", "apikey", "accesskey"};
 
 bool is_name_character(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';

@@ -76,8 +76,9 @@ std::string control_result(std::string_view result) {
 }
 
 std::string control_error(const Error& error) {
-  return dump(Json{{"ok", false},
-                   {"error", {{"code", std::string(domain::to_string(error.code))}, {"message", error.message}}}});
+  return dump(
+      Json{{"ok", false},
+           {"error", {{"code", std::string(domain::to_string(error.code))}, {"message", error.message}}}});
 }
 
 domain::Result<std::string> control_outcome(std::string_view response) {

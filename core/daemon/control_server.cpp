@@ -7,6 +7,7 @@
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -32,7 +33,8 @@ struct ControlServer::State : std::enable_shared_from_this<ControlServer::State>
 
   State(asio::io_context& io, ControlSocket listening, ControlHandler on_request, observe::Log* events)
       : socket(std::move(listening)),
-        acceptor(io, Protocol(), socket.release()),
+        group(socket->group()),
+        acceptor(io, Protocol(), socket->release()),
         pause(io),
         handler(std::move(on_request)),
         log(events) {}
@@ -43,7 +45,8 @@ struct ControlServer::State : std::enable_shared_from_this<ControlServer::State>
   std::string answer(const std::string& request);
   void stop();
 
-  ControlSocket socket;
+  std::optional<ControlSocket> socket;
+  gid_t group;
   Protocol::acceptor acceptor;
   asio::steady_timer pause;
   ControlHandler handler;
@@ -52,7 +55,8 @@ struct ControlServer::State : std::enable_shared_from_this<ControlServer::State>
   bool stopped = false;
 };
 
-// One request and one response. Every pending operation holds the connection; the state holds it until it ends.
+// One request and one response. Every pending operation holds the connection; the state holds it until it
+// ends.
 struct ControlServer::State::Connection : std::enable_shared_from_this<Connection> {
   Connection(Protocol::socket socket, std::weak_ptr<State> server)
       : peer(std::move(socket)), timer(peer.get_executor()), owner(std::move(server)) {}
@@ -124,10 +128,11 @@ void ControlServer::State::accept() {
 }
 
 void ControlServer::State::serve(Protocol::socket peer) {
-  if (!peer_allowed(peer.native_handle(), socket.group())) {
+  if (!peer_allowed(peer.native_handle(), group)) {
     if (log != nullptr) {
-      log->write(observe::Level::warning, observe::Event::control_refused,
-                 {{observe::Field::message, std::string("the peer is neither root nor in the socket's group")}});
+      log->write(
+          observe::Level::warning, observe::Event::control_refused,
+          {{observe::Field::message, std::string("the peer is neither root nor in the socket's group")}});
     }
     return;
   }
@@ -171,13 +176,16 @@ void ControlServer::State::stop() {
   error_code ignored;
   acceptor.close(ignored);
   pause.cancel(ignored);
-  for (const auto& connection : connections) connection->close();
+  for (const auto& connection : connections)
+    connection->close();
   connections.clear();
-  socket = ControlSocket(std::move(socket));
+  socket.reset();
 }
 
-domain::Result<std::unique_ptr<ControlServer>> ControlServer::start(asio::io_context& loop, const std::string& path,
-                                                                    ControlHandler handler, observe::Log* log) {
+domain::Result<std::unique_ptr<ControlServer>> ControlServer::start(asio::io_context& loop,
+                                                                    const std::string& path,
+                                                                    ControlHandler handler,
+                                                                    observe::Log* log) {
   auto socket = ControlSocket::listen(path);
   if (!socket) return socket.error();
   auto state = std::make_shared<State>(loop, std::move(*socket), std::move(handler), log);

@@ -19,8 +19,8 @@ namespace agent::daemon {
 // answer is what control_result or control_error made.
 using ControlHandler = std::function<std::string(const std::string& command, const std::string& request)>;
 
-// One request line of at most 64 KiB and one response line a connection; at most 16 connections at a time; 10 s
-// to a complete request and again to a taken response. Peers must be root, this account, or in the socket's
+// One request line of at most 64 KiB and one response line a connection; at most 16 connections at a time; 10
+// s to a complete request and again to a taken response. Peers must be root, this account, or in the socket's
 // group.
 class ControlServer {
  public:

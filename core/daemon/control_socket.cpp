@@ -65,8 +65,8 @@ bool nobody_listens(const std::string& path) {
   const int probe = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (probe < 0) return false;
   const sockaddr_un address = address_of(path);
-  const bool refused =
-      ::connect(probe, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 && errno == ECONNREFUSED;
+  const bool refused = ::connect(probe, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 &&
+                       errno == ECONNREFUSED;
   ::close(probe);
   return refused;
 }

@@ -12,8 +12,8 @@ namespace agent::daemon {
 // A listening unix socket and the file that names it; both end with the object.
 class ControlSocket {
  public:
-  // Makes the directory (0750) if only it is missing; refuses one that others can write. The socket is 0660. A
-  // file that a dead daemon left is replaced; where a daemon answers: busy.
+  // Makes the directory (0750) if only it is missing; refuses one that others can write. The socket is 0660.
+  // A file that a dead daemon left is replaced; where a daemon answers: busy.
   static domain::Result<ControlSocket> listen(const std::string& path);
   ControlSocket(ControlSocket&& other) noexcept;
   ControlSocket& operator=(ControlSocket&& other) noexcept;

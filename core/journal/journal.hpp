@@ -29,8 +29,9 @@ struct OpenOptions {
   domain::Millis busy_timeout{5000};  // how long another process may hold the file
 };
 
-// What happened to an attempt, append-only. `word` is a state, an outcome or an effect of the closed
-// vocabularies.
+// What happened to an attempt, append-only. `word` is a state, an outcome, an effect or a termination of the
+// closed vocabularies; any other is refused (ErrorCode::internal). `detail` has the form of a word: at most
+// 64 of a-z, 0-9, _.
 struct EventRecord {
   domain::AttemptId attempt;
   domain::Instant at;
@@ -57,7 +58,8 @@ class Journal {
   [[nodiscard]] virtual domain::InstallationId installation() const = 0;
 
   // One BEGIN IMMEDIATE transaction. exists: the fence of runtime paths or slots was hit, by name; nothing
-  // was written.
+  // was written. full, retry, busy: nothing was written and the journal stays usable; only a power loss
+  // before the next commit may still bring the whole batch back.
   virtual Result<void> commit(const Batch& batch) = 0;
 
   // Attempts that still ask for something: not cleaned, owing a deregistration, or wanting a replacement.
@@ -68,7 +70,8 @@ class Journal {
   virtual Result<std::vector<Attempt>> recent(std::int64_t limit) = 0;
   virtual Result<std::vector<EventRecord>> events_of(const domain::AttemptId& id) = 0;
 
-  // Small durable maps of plugin instances; see rmgr.kv/1 for the bounds, which are enforced here.
+  // Small durable maps of plugin instances; see rmgr.kv/1 for the bounds, which are enforced here (invalid).
+  // Removing an absent key succeeds; keys are listed in byte order.
   virtual Result<std::optional<std::string>> kv_get(const domain::InstanceName& instance,
                                                     std::string_view key) = 0;
   virtual Result<void> kv_put(const domain::InstanceName& instance, std::string_view key,
@@ -78,17 +81,20 @@ class Journal {
                                                    std::string_view prefix) = 0;
 
   // Marks that a library is being loaded; a marker left over from a crash is what quarantine is decided from.
+  // Answers 0 for a library whose last load ended, 1 after one crash, 2 after two in a row. end_loading also
+  // lifts a quarantine.
   virtual Result<std::int64_t> begin_loading(
       std::string_view library_digest) = 0;  // how often it was left over
   virtual Result<void> end_loading(std::string_view library_digest) = 0;
 
   // Removes at most `limit` cleaned, settled attempts (with their events) that ended before `before_wall_ms`
-  // and are not among the newest `keep`. Answers how many.
+  // and are not among the newest `keep` of them, by their end. Answers how many; fewer than `limit`: done.
   virtual Result<std::int64_t> prune(std::int64_t before_wall_ms, std::int64_t keep, std::int64_t limit) = 0;
 };
 
 // One daemon for each state directory: an fcntl lock on DIR/lock, retried for `patience`. Held until
-// destroyed.
+// destroyed. It is the process's: children never hold it, a second acquire in this process succeeds and its
+// end gives up the lock of both. Makes the directory if it is missing. busy: another process holds it.
 class StateLock {
  public:
   static Result<StateLock> acquire(const std::string& directory, domain::Millis patience);
@@ -102,6 +108,8 @@ class StateLock {
 };
 
 // A file of 16 MiB beside the journal that is given up on a full disk, so that what runs can still be ended.
+// ensure_reserve really takes the blocks (full: they are not there, and nothing is kept); both may be
+// repeated.
 Result<void> ensure_reserve(const std::string& directory);
 Result<void> give_up_reserve(const std::string& directory);
 

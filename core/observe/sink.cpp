@@ -95,11 +95,11 @@ class FileSink final : public spdlog::sinks::base_sink<std::mutex> {
   std::int64_t lost_ = 0;
 };
 
-class SpdlogSink final : public SinkLog {
+class SpdlogSink final : public LogSink {
  public:
-  SpdlogSink(SinkOptions options, Level level, std::shared_ptr<FileSink> sink)
+  SpdlogSink(LogOptions options, std::shared_ptr<FileSink> sink)
       : options_(std::move(options)), sink_(std::move(sink)), logger_("runner-manager", sink_) {
-    logger_.set_level(to_spdlog(level));
+    logger_.set_level(to_spdlog(options_.level));
     logger_.set_error_handler([](const std::string&) {});  // its own report would bypass scrubbing
   }
 
@@ -118,22 +118,18 @@ class SpdlogSink final : public SinkLog {
   }
 
  private:
-  SinkOptions options_;
+  LogOptions options_;
   std::shared_ptr<FileSink> sink_;
   spdlog::logger logger_;
 };
 
 }  // namespace
 
-domain::Result<std::unique_ptr<SinkLog>> make_log(const SinkOptions& options) {
-  const std::optional<Level> level = parse_level(options.level);
-  if (!level) {
-    return domain::Error{domain::ErrorCode::invalid, "the log level must be debug, info, warning or error"};
-  }
+domain::Result<std::unique_ptr<LogSink>> make_log(const LogOptions& options) {
   auto file = LogFile::open(options.file);
   if (!file) return file.error();
-  return std::unique_ptr<SinkLog>(
-      std::make_unique<SpdlogSink>(options, *level, std::make_shared<FileSink>(std::move(*file))));
+  return std::unique_ptr<LogSink>(
+      std::make_unique<SpdlogSink>(options, std::make_shared<FileSink>(std::move(*file))));
 }
 
 }  // namespace agent::observe

@@ -47,6 +47,8 @@ Error unsafe(Violation violation) {
 
 namespace {
 
+constexpr std::size_t kReadBlock = 65'536;
+
 struct FreeArchive {
   void operator()(archive* reader) const { archive_read_free(reader); }
 };
@@ -257,7 +259,7 @@ Result<Unpacked> unpack(int archive, int destination, const UnpackLimits& limits
   archive_read_support_format_tar(reader.get());
   archive_read_support_format_zip_seekable(reader.get());
   archive_read_support_filter_gzip(reader.get());
-  if (archive_read_open_fd(reader.get(), archive, 64 * 1024) != ARCHIVE_OK)
+  if (archive_read_open_fd(reader.get(), archive, kReadBlock) != ARCHIVE_OK)
     return unsafe(Violation::unreadable);
   return Unpacker(reader.get(), destination, info.st_size, limits, cancelled).run();
 }

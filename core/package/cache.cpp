@@ -208,8 +208,7 @@ Result<Copied> DiskCache::materialize(const PackageDigest& digest, const std::st
   auto copied = copy(digest, directory->get(), cancelled);
   if (copied) return copied;
   const auto undone = remove_content(directory->get());
-  if (!undone) return undone.error();
-  return copied;
+  return undone ? copied.error() : undone.error();
 } catch (const std::exception& e) {
   return Error{ErrorCode::internal, std::string("copying a runner package failed: ") + e.what()};
 }

@@ -60,6 +60,7 @@ int start(const std::string& program, const std::vector<std::string>& arguments,
   std::vector<std::string> words = arguments;
   words.insert(words.begin(), program);
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (auto& word : words)
     argv.push_back(word.data());
   argv.push_back(nullptr);

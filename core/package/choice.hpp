@@ -13,7 +13,7 @@ struct Version {
   std::vector<std::uint64_t> numbers;
   static std::optional<Version> parse(std::string_view text);
   std::strong_ordering operator<=>(const Version& other) const;
-  bool operator==(const Version& other) const { return (*this <=> other) == 0; }
+  bool operator==(const Version& other) const { return std::is_eq(*this <=> other); }
 };
 
 struct Choice {

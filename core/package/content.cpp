@@ -14,7 +14,7 @@ using domain::ErrorCode;
 
 namespace {
 
-constexpr std::size_t kBlock = 256 * 1024;
+constexpr std::size_t kBlock = 262'144;
 constexpr std::int64_t kLarge = 4 << 20;
 
 Error mismatch() {

@@ -32,11 +32,21 @@ std::optional<Trust::Trusted> Trust::known(const PackageDigest& digest) const {
 }
 
 Result<Trust::Turn> Trust::take_turn(const Cancelled& cancelled) {
-  Turn turn(turn_, std::defer_lock);
-  while (!turn.try_lock_for(std::chrono::milliseconds(50))) {
-    if (asked(cancelled)) return cancelled_error();
+  while (!asked(cancelled)) {
+    std::unique_lock lock(mutex_);
+    if (!turn_taken_) {
+      turn_taken_ = true;
+      return Turn(this);
+    }
+    turn_ended_.wait_for(lock, std::chrono::milliseconds(50));
   }
-  return turn;
+  return cancelled_error();
+}
+
+void Trust::EndTurn::operator()(Trust* trust) const {
+  const std::lock_guard lock(trust->mutex_);
+  trust->turn_taken_ = false;
+  trust->turn_ended_.notify_one();
 }
 
 Error Trust::discard(const PackageDigest& digest) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <map>
 #include <mutex>
 
@@ -32,7 +33,10 @@ class Trust {
     std::string fingerprint;
     std::uint64_t looked_at = 0;  // when the last good look began
   };
-  using Turn = std::unique_lock<std::timed_mutex>;
+  struct EndTurn {
+    void operator()(Trust* trust) const;
+  };
+  using Turn = std::unique_ptr<Trust, EndTurn>;
 
   Result<Turn> take_turn(const Cancelled& cancelled);
   Result<std::shared_ptr<const Manifest>> verify_now(const PackageDigest& digest, const Cancelled& cancelled);
@@ -42,8 +46,9 @@ class Trust {
   const Store& store_;
   const Options& options_;
   TreeLimits limits_;
-  std::timed_mutex turn_;
-  mutable std::mutex mutex_;  // of what follows
+  mutable std::mutex mutex_;  // of what follows; never held while anything blocks
+  std::condition_variable turn_ended_;
+  bool turn_taken_ = false;
   std::map<PackageDigest, Trusted> trusted_;
   std::atomic<std::uint64_t> order_{0};
 };

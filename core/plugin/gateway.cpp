@@ -57,7 +57,6 @@ class RegistrationGate final : public Gate {
   rmgr_registration_sink sink_;
 };
 
-// Each call keeps the instance alive by itself: a call that never comes back outlives the facade.
 class GatewayFacade final : public Gateway {
  public:
   explicit GatewayFacade(std::shared_ptr<Instance> instance)
@@ -72,17 +71,15 @@ class GatewayFacade final : public Gateway {
   }
 
   Result<Demand> demand(Call& call, const domain::Target& target) override {
-    const auto instance = instance_;
-    const auto function = table_.demand;
     Demand answer;
     const auto gate = std::make_shared<ItemGate<rmgr_job_sink, rmgr_job>>(
-        call, instance->name(), [&answer](Gate& open, const rmgr_job& item) {
+        call, instance_->name(), [&answer](Gate& open, const rmgr_job& item) {
           return read_job(open, item, answer.jobs.emplace_back());
         });
     rmgr_demand_result result{sizeof(rmgr_demand_result), 0, -1};
-    const Result<void> done = instance->run(gate, [&] {
-      return function(instance->handle(), gate->call(), to_abi(target.str()), gate->sink(), &result,
-                      gate->error());
+    const Result<void> done = instance_->run(gate, [&] {
+      return table_.demand(instance_->handle(), gate->call(), to_abi(target.str()), gate->sink(), &result,
+                           gate->error());
     });
     if (!done) return done.error();
     answer.unchanged = result.unchanged != 0;
@@ -92,11 +89,9 @@ class GatewayFacade final : public Gateway {
   }
 
   Result<std::vector<Runner>> inventory(Call& call, const domain::Target& target) override {
-    const auto instance = instance_;
-    const auto function = table_.inventory;
     std::vector<Runner> answer;
     const auto gate = std::make_shared<ItemGate<rmgr_runner_sink, rmgr_runner>>(
-        call, instance->name(), [&answer](Gate& open, const rmgr_runner& item) -> rmgr_status {
+        call, instance_->name(), [&answer](Gate& open, const rmgr_runner& item) -> rmgr_status {
           Runner runner;
           runner.id = domain::RunnerId(item.id);
           runner.online = item.online != 0;
@@ -105,8 +100,9 @@ class GatewayFacade final : public Gateway {
           if (status == RMGR_OK) answer.push_back(std::move(runner));
           return status;
         });
-    const Result<void> done = instance->run(gate, [&] {
-      return function(instance->handle(), gate->call(), to_abi(target.str()), gate->sink(), gate->error());
+    const Result<void> done = instance_->run(gate, [&] {
+      return table_.inventory(instance_->handle(), gate->call(), to_abi(target.str()), gate->sink(),
+                              gate->error());
     });
     if (!done) return done.error();
     return answer;
@@ -115,8 +111,6 @@ class GatewayFacade final : public Gateway {
   Result<Registration> register_runner(Call& call, const domain::Target& target, const std::string& name,
                                        std::int64_t group, const std::vector<std::string>& labels,
                                        const std::string& work_folder) override {
-    const auto instance = instance_;
-    const auto function = table_.register_runner;
     std::vector<rmgr_str> label_views;
     label_views.reserve(labels.size());
     for (const std::string& label : labels)
@@ -130,25 +124,24 @@ class GatewayFacade final : public Gateway {
                                             label_views.size(),
                                             to_abi(work_folder)};
     std::optional<Registration> answer;
-    const auto gate = std::make_shared<RegistrationGate>(call, instance->name(), answer);
-    const Result<void> done = instance->run(gate, [&] {
-      return function(instance->handle(), gate->call(), &request, gate->sink(), gate->error());
+    const auto gate = std::make_shared<RegistrationGate>(call, instance_->name(), answer);
+    const Result<void> done = instance_->run(gate, [&] {
+      return table_.register_runner(instance_->handle(), gate->call(), &request, gate->sink(), gate->error());
     });
     if (done && answer) return std::move(*answer);
     if (answer) wipe(answer->jit_config.data(), answer->jit_config.size());
     if (!done) return done.error();
     return Error{
         ErrorCode::internal,
-        "The plugin of " + instance->name() + " answered without a registration; report it to its vendor.",
+        "The plugin of " + instance_->name() + " answered without a registration; report it to its vendor.",
         {}};
   }
 
   Result<void> deregister(Call& call, const domain::Target& target, domain::RunnerId runner) override {
-    const auto instance = instance_;
-    const auto function = table_.deregister;
-    const auto gate = std::make_shared<Gate>(call, instance->name());
-    return instance->run(gate, [&] {
-      return function(instance->handle(), gate->call(), to_abi(target.str()), runner.get(), gate->error());
+    const auto gate = std::make_shared<Gate>(call, instance_->name());
+    return instance_->run(gate, [&] {
+      return table_.deregister(instance_->handle(), gate->call(), to_abi(target.str()), runner.get(),
+                               gate->error());
     });
   }
 

@@ -51,13 +51,13 @@ Result<std::string> checked_config(const InstanceSpec& spec, std::string_view sc
   return Error{ErrorCode::invalid, one_line(message, 8000), {}};
 }
 
-// One configured instance. Members end in reverse: facades and lanes before the instance.
+// One configured instance. One facade is there when it is ready; the lanes keep it too, for calls that never
+// come back.
 struct Entry {
   InstanceStatus status;
-  std::shared_ptr<Instance> instance;
-  std::unique_ptr<ExecutionProvider> provider;
-  std::unique_ptr<PackageSource> source;
-  std::unique_ptr<Gateway> gateway;
+  std::shared_ptr<ExecutionProvider> provider;
+  std::shared_ptr<PackageSource> source;
+  std::shared_ptr<Gateway> gateway;
   std::unique_ptr<Lane> ordinary;
   std::unique_ptr<Lane> control;
 };
@@ -92,8 +92,10 @@ struct PluginHost::State {
   Result<std::shared_ptr<Library>> library_for(const InstanceSpec& spec);
   Result<Loaded> load(const Discovered& found, const std::string& digest);
   Result<void> fill(const InstanceSpec& spec, Entry& entry);
-  Result<void> make_facade(const InstanceSpec& spec, Entry& entry) const;
-  std::unique_ptr<Lane> make_lane(const InstanceSpec& spec, const char* which, std::uint32_t flags) const;
+  static Result<std::shared_ptr<void>> make_facade(ComponentKind kind, std::shared_ptr<Instance> instance,
+                                                   Entry& entry);
+  std::unique_ptr<Lane> make_lane(const InstanceSpec& spec, const char* which, std::uint32_t flags,
+                                  std::shared_ptr<void> keep) const;
   Entry* ready(const domain::InstanceName& name);
 };
 
@@ -101,7 +103,7 @@ Result<Discovered> PluginHost::State::find(const std::string& id) const {
   for (Discovered& found : discover_plugins(options.directories, options.trust_any_owner)) {
     if (found.manifest.id != id) continue;
     if (found.refusal) return plugin_error(ErrorCode::invalid, id, *found.refusal);
-    return std::move(found);
+    return Result<Discovered>(std::move(found));
   }
   return plugin_error(ErrorCode::not_found, id,
                       "there is no usable manifest of it in the plugin directories; install it.");
@@ -167,36 +169,37 @@ Result<Loaded> PluginHost::State::load(const Discovered& found, const std::strin
 }
 
 std::unique_ptr<Lane> PluginHost::State::make_lane(const InstanceSpec& spec, const char* which,
-                                                   std::uint32_t flags) const {
+                                                   std::uint32_t flags, std::shared_ptr<void> keep) const {
   LaneOptions chosen = options.lane;
   chosen.name = spec.name.str() + "/" + which;
   chosen.threads =
       (flags & RMGR_COMPONENT_CONCURRENT) != 0 ? std::max<std::size_t>(options.concurrent_threads, 1) : 1;
+  chosen.keep = std::move(keep);
   return std::make_unique<Lane>(std::move(chosen));
 }
 
-Result<void> PluginHost::State::make_facade(const InstanceSpec& spec, Entry& entry) const {
-  switch (spec.kind) {
+Result<std::shared_ptr<void>> PluginHost::State::make_facade(ComponentKind kind,
+                                                             std::shared_ptr<Instance> instance,
+                                                             Entry& entry) {
+  switch (kind) {
     case ComponentKind::execution_provider: {
-      auto made = make_provider(entry.instance);
+      auto made = make_provider(std::move(instance));
       if (!made) return made.error();
       entry.provider = std::move(*made);
-      break;
+      return std::shared_ptr<void>(entry.provider);
     }
     case ComponentKind::package_source: {
-      auto made = make_package_source(entry.instance);
+      auto made = make_package_source(std::move(instance));
       if (!made) return made.error();
       entry.source = std::move(*made);
-      break;
+      return std::shared_ptr<void>(entry.source);
     }
-    case ComponentKind::gateway: {
-      auto made = make_gateway(entry.instance);
-      if (!made) return made.error();
-      entry.gateway = std::move(*made);
-      break;
-    }
+    case ComponentKind::gateway: break;
   }
-  return {};
+  auto made = make_gateway(std::move(instance));
+  if (!made) return made.error();
+  entry.gateway = std::move(*made);
+  return std::shared_ptr<void>(entry.gateway);
 }
 
 Result<void> PluginHost::State::fill(const InstanceSpec& spec, Entry& entry) {
@@ -215,14 +218,11 @@ Result<void> PluginHost::State::fill(const InstanceSpec& spec, Entry& entry) {
   Result<std::shared_ptr<Instance>> instance =
       Instance::create(*library, ports, spec.plugin, spec.name, **component, *config);
   if (!instance) return instance.error();
-  entry.instance = std::move(*instance);
-  const Result<void> facade = make_facade(spec, entry);
-  if (!facade) {
-    entry.instance.reset();
-    return facade.error();
-  }
-  entry.ordinary = make_lane(spec, "ordinary", entry.instance->flags());
-  entry.control = make_lane(spec, "control", entry.instance->flags());
+  const std::uint32_t flags = (*instance)->flags();
+  const Result<std::shared_ptr<void>> facade = make_facade(spec.kind, std::move(*instance), entry);
+  if (!facade) return facade.error();
+  entry.ordinary = make_lane(spec, "ordinary", flags, *facade);
+  entry.control = make_lane(spec, "control", flags, *facade);
   entry.status.ready = true;
   return {};
 }

@@ -19,6 +19,8 @@ struct LaneOptions {
   domain::Millis queue_deadline{
       60'000};                  // a call that waits longer is answered with ErrorCode::deadline, not run
   domain::Millis grace{5'000};  // after its deadline a call is overdue by this before the lane is stuck
+  std::shared_ptr<void>
+      keep;  // what calls use; lives as long as any thread of the lane, also one left behind
 };
 
 // While a call is overdue the lane is stuck: every queued and new call is answered ErrorCode::deadline at

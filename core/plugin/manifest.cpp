@@ -49,6 +49,8 @@ Manifest manifest_from(const Json& json) {
 }
 
 std::optional<std::string> read_bounded(const fs::path& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return std::nullopt;  // a pipe would block
   std::ifstream in(path, std::ios::binary);
   std::string text(most_manifest + 1, '\0');
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
@@ -76,7 +78,7 @@ std::optional<std::string> refuse_manifest(const Manifest& manifest) {
 void examine(const fs::path& manifest_path, bool trust_any_owner, Discovered& found) {
   const auto text = read_bounded(manifest_path);
   if (!text) {
-    found.refusal = "Its manifest cannot be read or is larger than 64 KiB; install it anew.";
+    found.refusal = "Its manifest cannot be read, is no file or is larger than 64 KiB; install it anew.";
     return;
   }
   Result<Manifest> manifest = parse_manifest(*text);
@@ -157,7 +159,9 @@ std::optional<std::string> untrusted(const std::string& path) {
     if (S_ISLNK(info.st_mode)) return each.string() + " is a symbolic link; put the file itself there.";
     if (info.st_uid != 0 && info.st_uid != ::geteuid())
       return each.string() + " belongs to another account; run chown root on it.";
-    if ((info.st_mode & 022) != 0)
+    // In a sticky directory such as /tmp nobody but the owner can replace what is checked here.
+    const bool sticky = S_ISDIR(info.st_mode) && (info.st_mode & S_ISVTX) != 0 && each != fs::path(path);
+    if ((info.st_mode & 022) != 0 && !sticky)
       return each.string() + " can be changed by other accounts; run chmod go-w on it.";
     if (each == each.parent_path()) return std::nullopt;
   }

@@ -55,7 +55,6 @@ class FetchGate final : public Gate {
   rmgr_fetch_sink sink_;
 };
 
-// Each call keeps the instance alive by itself: a call that never comes back outlives the facade.
 class Source final : public PackageSource {
  public:
   explicit Source(std::shared_ptr<Instance> instance)
@@ -69,11 +68,9 @@ class Source final : public PackageSource {
 
   Result<std::vector<PackageOffer>> catalog(Call& call, const std::string& target, const std::string& os,
                                             const std::string& architecture) override {
-    const auto instance = instance_;
-    const auto function = table_.catalog;
     std::vector<PackageOffer> answer;
     const auto gate = std::make_shared<ItemGate<rmgr_package_sink, rmgr_package>>(
-        call, instance->name(), [&answer](Gate& open, const rmgr_package& item) -> rmgr_status {
+        call, instance_->name(), [&answer](Gate& open, const rmgr_package& item) -> rmgr_status {
           PackageOffer offer;
           offer.size = item.size < 0 ? -1 : item.size;
           rmgr_status status = open.text(item.version, offer.version, most_name);
@@ -85,8 +82,8 @@ class Source final : public PackageSource {
         });
     const rmgr_package_query query{sizeof(rmgr_package_query), 0, to_abi(target), to_abi(os),
                                    to_abi(architecture)};
-    const Result<void> done = instance->run(gate, [&] {
-      return function(instance->handle(), gate->call(), &query, gate->sink(), gate->error());
+    const Result<void> done = instance_->run(gate, [&] {
+      return table_.catalog(instance_->handle(), gate->call(), &query, gate->sink(), gate->error());
     });
     if (!done) return done.error();
     return answer;
@@ -94,12 +91,10 @@ class Source final : public PackageSource {
 
   Result<void> fetch(Call& call, std::string_view ref, std::int64_t offset, std::string_view validator,
                      const Receiver& receiver) override {
-    const auto instance = instance_;
-    const auto function = table_.fetch;
-    const auto gate = std::make_shared<FetchGate>(call, instance->name(), receiver);
-    return instance->run(gate, [&] {
-      return function(instance->handle(), gate->call(), to_abi(ref), offset, to_abi(validator), gate->sink(),
-                      gate->error());
+    const auto gate = std::make_shared<FetchGate>(call, instance_->name(), receiver);
+    return instance_->run(gate, [&] {
+      return table_.fetch(instance_->handle(), gate->call(), to_abi(ref), offset, to_abi(validator),
+                          gate->sink(), gate->error());
     });
   }
 

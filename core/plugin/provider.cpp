@@ -82,7 +82,6 @@ Error silent(const Instance& instance, const char* what) {
           {}};
 }
 
-// Each call keeps the instance alive by itself: a call that never comes back outlives the facade.
 class Provider final : public ExecutionProvider {
  public:
   explicit Provider(std::shared_ptr<Instance> instance)
@@ -103,11 +102,9 @@ class Provider final : public ExecutionProvider {
   [[nodiscard]] bool holds() const override { return (instance_->flags() & RMGR_PROVIDER_HOLDS) != 0; }
 
   Result<Probe> probe(Call& call, const domain::Policy& policy) override {
-    const auto instance = instance_;
-    const auto function = table_.probe;
     std::optional<Probe> answer;
     const auto gate = std::make_shared<ItemGate<rmgr_probe_sink, rmgr_probe>>(
-        call, instance->name(), [&answer](Gate& open, const rmgr_probe& item) -> rmgr_status {
+        call, instance_->name(), [&answer](Gate& open, const rmgr_probe& item) -> rmgr_status {
           const auto readiness = readiness_of(item.readiness);
           if (!readiness) return open.violation("an unknown readiness");
           Probe probe;
@@ -118,42 +115,38 @@ class Provider final : public ExecutionProvider {
           return status;
         });
     const rmgr_profile profile = profile_of(policy);
-    const Result<void> done = instance->run(gate, [&] {
-      return function(instance->handle(), gate->call(), &profile, gate->sink(), gate->error());
+    const Result<void> done = instance_->run(gate, [&] {
+      return table_.probe(instance_->handle(), gate->call(), &profile, gate->sink(), gate->error());
     });
     if (!done) return done.error();
-    if (!answer) return silent(*instance, "a readiness");
+    if (!answer) return silent(*instance_, "a readiness");
     answer->remedy = one_line(answer->remedy, 1000);
     answer->note = one_line(answer->note, 1000);
     return std::move(*answer);
   }
 
   Result<std::optional<domain::EnvironmentId>> prepare(Call& call, const Allocation& allocation) override {
-    const auto instance = instance_;
-    const auto function = table_.prepare;
     std::optional<domain::EnvironmentId> answer;
     const auto gate = std::make_shared<TextGate>(
-        call, instance->name(), [&answer](Gate& open, std::string id) -> rmgr_status {
+        call, instance_->name(), [&answer](Gate& open, std::string id) -> rmgr_status {
           if (answer) return open.violation("more than one environment id");
           if (id.empty() || id.size() > most_id) return open.violation("an environment id of unusable size");
           answer = domain::EnvironmentId(std::move(id));
           return RMGR_OK;
         });
     const AbiAllocation abi(allocation);
-    const Result<void> done = instance->run(gate, [&] {
-      return function(instance->handle(), gate->call(), abi.get(), gate->sink(), gate->error());
+    const Result<void> done = instance_->run(gate, [&] {
+      return table_.prepare(instance_->handle(), gate->call(), abi.get(), gate->sink(), gate->error());
     });
     if (!done) return done.error();
     return answer;
   }
 
   Result<domain::ProcessIdentity> hold(Call& call, const Allocation& allocation) override {
-    const auto instance = instance_;
-    const auto function = table_.hold;
-    if (function == nullptr) return lacks(*instance, "hold");
+    if (table_.hold == nullptr) return lacks(*instance_, "hold");
     std::optional<domain::ProcessIdentity> answer;
     const auto gate = std::make_shared<ItemGate<rmgr_identity_sink, rmgr_process_identity>>(
-        call, instance->name(), [&answer](Gate& open, const rmgr_process_identity& item) -> rmgr_status {
+        call, instance_->name(), [&answer](Gate& open, const rmgr_process_identity& item) -> rmgr_status {
           std::string boot;
           const rmgr_status status = open.text(item.boot_id, boot, 128);
           if (status != RMGR_OK) return status;
@@ -162,25 +155,23 @@ class Provider final : public ExecutionProvider {
           return RMGR_OK;
         });
     const AbiAllocation abi(allocation);
-    const Result<void> done = instance->run(gate, [&] {
-      return function(instance->handle(), gate->call(), abi.get(), gate->sink(), gate->error());
+    const Result<void> done = instance_->run(gate, [&] {
+      return table_.hold(instance_->handle(), gate->call(), abi.get(), gate->sink(), gate->error());
     });
     if (!done) return done.error();
-    if (!answer) return silent(*instance, "a process identity");
+    if (!answer) return silent(*instance_, "a process identity");
     return std::move(*answer);
   }
 
   std::optional<StartFailure> start(Call& call, const Allocation& allocation,
                                     std::string_view secret) override {
-    const auto instance = instance_;
-    const auto function = table_.start;
-    const auto gate = std::make_shared<Gate>(call, instance->name());
+    const auto gate = std::make_shared<Gate>(call, instance_->name());
     const AbiAllocation abi(allocation);
     // What a plugin does not fill in counts as the worst.
     rmgr_start_result result{sizeof(rmgr_start_result), 1, 0};
-    const Result<void> done = instance->run(gate, [&] {
-      return function(instance->handle(), gate->call(), abi.get(), {secret.data(), secret.size()}, &result,
-                      gate->error());
+    const Result<void> done = instance_->run(gate, [&] {
+      return table_.start(instance_->handle(), gate->call(), abi.get(), {secret.data(), secret.size()},
+                          &result, gate->error());
     });
     if (done) return std::nullopt;
     return StartFailure{done.error(), result.process_existed != 0,
@@ -188,17 +179,16 @@ class Provider final : public ExecutionProvider {
   }
 
   Result<EnvironmentState> inspect(Call& call, const Allocation& allocation) override {
-    const auto instance = instance_;
-    const auto function = table_.inspect;
-    const auto gate = std::make_shared<Gate>(call, instance->name());
+    const auto gate = std::make_shared<Gate>(call, instance_->name());
     const AbiAllocation abi(allocation);
     rmgr_environment_state state{};
     state.struct_size = sizeof(rmgr_environment_state);
-    const Result<void> done = instance->run(
-        gate, [&] { return function(instance->handle(), gate->call(), abi.get(), &state, gate->error()); });
+    const Result<void> done = instance_->run(gate, [&] {
+      return table_.inspect(instance_->handle(), gate->call(), abi.get(), &state, gate->error());
+    });
     if (!done) return done.error();
     const auto view = view_of_state(state.state);
-    if (!view) return silent(*instance, "a known state");
+    if (!view) return silent(*instance_, "a known state");
     EnvironmentState answer;
     answer.view = *view;
     if (*view == domain::EnvironmentView::exited) {
@@ -210,22 +200,18 @@ class Provider final : public ExecutionProvider {
   }
 
   Result<void> stop(Call& call, const Allocation& allocation, domain::Millis grace) override {
-    const auto instance = instance_;
-    const auto function = table_.stop;
-    const auto gate = std::make_shared<Gate>(call, instance->name());
+    const auto gate = std::make_shared<Gate>(call, instance_->name());
     const AbiAllocation abi(allocation);
-    return instance->run(gate, [&] {
-      return function(instance->handle(), gate->call(), abi.get(), grace.count(), gate->error());
+    return instance_->run(gate, [&] {
+      return table_.stop(instance_->handle(), gate->call(), abi.get(), grace.count(), gate->error());
     });
   }
 
   Result<void> remove(Call& call, const Allocation& allocation) override {
-    const auto instance = instance_;
-    const auto function = table_.remove;
-    const auto gate = std::make_shared<Gate>(call, instance->name());
+    const auto gate = std::make_shared<Gate>(call, instance_->name());
     const AbiAllocation abi(allocation);
-    return instance->run(
-        gate, [&] { return function(instance->handle(), gate->call(), abi.get(), gate->error()); });
+    return instance_->run(
+        gate, [&] { return table_.remove(instance_->handle(), gate->call(), abi.get(), gate->error()); });
   }
 
  private:

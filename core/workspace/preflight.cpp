@@ -184,6 +184,10 @@ Overlap overlap(const Seen& seen, const std::string& other) {
   return Overlap::none;
 }
 
+Preflight overlapping(RootRefusal refusal, const std::string& root, const std::string& other) {
+  return refuse(refusal, "Name a directory apart from " + other + ", with which " + root + " overlaps.");
+}
+
 }  // namespace
 
 Preflight check_root(const std::string& root, const std::vector<std::string>& ours,
@@ -207,15 +211,12 @@ Preflight check_root(const std::string& root, const std::vector<std::string>& ou
   if (auto refusal = walk(seen)) return *refusal;
   for (const auto& directory : ours) {
     if (overlap(seen, directory) != Overlap::none) {
-      return refuse(RootRefusal::overlaps_application_data,
-                    "Name a directory apart from " + directory + ", with which " + root + " overlaps.");
+      return overlapping(RootRefusal::overlaps_application_data, root, directory);
     }
   }
   for (const auto& other : others) {
     if (overlap(seen, other) == Overlap::nested) {
-      return refuse(
-          RootRefusal::overlaps_another_root,
-          "Name a directory that is neither inside nor around the root " + other + ", unlike " + root + ".");
+      return overlapping(RootRefusal::overlaps_another_root, root, other);
     }
   }
   if (auto refusal = check_filesystem(seen, root)) return *refusal;

@@ -63,6 +63,7 @@ EmulatorProcess::EmulatorProcess(const EmulatorOptions& options) : token_(option
     add("--target", repository);
   words.insert(words.end(), options.arguments.begin(), options.arguments.end());
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (auto& word : words)
     argv.push_back(word.data());
   argv.push_back(nullptr);

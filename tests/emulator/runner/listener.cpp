@@ -154,8 +154,12 @@ int Listener::run_worker(JobMessage job) {
   int worker_exit = 1;
   int script_exit = -1;
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0) {
-    const pid_t worker =
-        launch({root_ / "bin" / "Runner.Worker", {"spawnclient", "3", "3"}, root_, ends[1], {}});
+    const pid_t worker = launch({.program = root_ / "bin" / "Runner.Worker",
+                                 .arguments = {"spawnclient", "3", "3"},
+                                 .directory = root_,
+                                 .keeps_signals_blocked = true,
+                                 .passed_from = ends[1],
+                                 .output = {}});
     ::close(ends[1]);
     std::string text = to_json(job);
     for (std::string_view left = text; worker > 0 && !left.empty();) {

@@ -39,6 +39,7 @@ pid_t launch(const Launch& wanted) {
   std::vector<std::string> words{program};
   words.insert(words.end(), wanted.arguments.begin(), wanted.arguments.end());
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (auto& word : words)
     argv.push_back(word.data());
   argv.push_back(nullptr);
@@ -50,7 +51,7 @@ pid_t launch(const Launch& wanted) {
   sigset_t none;
   sigemptyset(&none);
   posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  if (!wanted.keeps_signals_blocked) posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
   if (!wanted.directory.empty()) posix_spawn_file_actions_addchdir_np(&actions, wanted.directory.c_str());
   if (wanted.passed_from >= 0) posix_spawn_file_actions_adddup2(&actions, wanted.passed_from, 3);
   if (!wanted.output.empty()) {

@@ -26,11 +26,12 @@ class SignalFd {
 };
 
 struct Launch {
-  std::filesystem::path program;
-  std::vector<std::string> arguments;  // without the program's name
-  std::filesystem::path directory;     // empty: where we are
+  std::filesystem::path program{};
+  std::vector<std::string> arguments{};  // without the program's name
+  std::filesystem::path directory{};     // empty: where we are
+  bool keeps_signals_blocked = false;  // a child that reads its signals as we do misses none while it starts
   int passed_from = -1;                // this descriptor becomes number 3 in the child
-  std::filesystem::path output;        // where its two outputs are appended; empty: where ours go
+  std::filesystem::path output{};      // where its two outputs are appended; empty: where ours go
 };
 
 // -1 if it could not be started.

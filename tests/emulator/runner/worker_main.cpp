@@ -91,7 +91,8 @@ struct Ended {
 // One shell script, to its end or until a signal asks for its end.
 Ended run_script(const fs::path& script, const fs::path& directory, const fs::path& output, SignalFd& signals,
                  const std::string& tracking_id) {
-  const pid_t child = launch({"/bin/sh", {"-e", script.string()}, directory, -1, output});
+  const pid_t child = launch(
+      {.program = "/bin/sh", .arguments = {"-e", script.string()}, .directory = directory, .output = output});
   Ended ended;
   if (child < 0) return ended;
   Clock::time_point kill_at = Clock::time_point::max();

@@ -74,9 +74,8 @@ void App::handle(Request request, const std::shared_ptr<Exchange>& exchange) {
     if (!fault) return execute(*shared, exchange, 0, finish);
     if (!executes(*fault)) return finish(spoil(*fault, std::nullopt, wall_clock_ms()));
     const Millis age = fault->action == FaultAction::stale ? fault->as_of_ms : 0;
-    execute(*shared, exchange, age, [fault, finish](Response response) {
-      finish(spoil(*fault, std::move(response), wall_clock_ms()));
-    });
+    execute(*shared, exchange, age,
+            [fault, finish](Response response) { finish(spoil(*fault, response, wall_clock_ms())); });
   };
   if (fault && fault->delay_ms > 0) return server_.after(std::chrono::milliseconds(fault->delay_ms), go);
   go();

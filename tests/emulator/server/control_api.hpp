@@ -23,7 +23,7 @@ class ControlApi {
     RunnerApi& runners;
     HttpServer& server;
   };
-  explicit ControlApi(Parts parts) : parts_(parts) {}
+  explicit ControlApi(const Parts& parts) : parts_(parts) {}
 
   Response handle(const Request& request);
 

@@ -88,7 +88,7 @@ bool executes(const Fault& fault) {
   return true;
 }
 
-Response spoil(const Fault& fault, std::optional<Response> answer, std::int64_t now_ms) {
+Response spoil(const Fault& fault, const std::optional<Response>& answer, std::int64_t now_ms) {
   Response out = answer.value_or(json_response(200, "{}"));
   switch (fault.action) {
     case FaultAction::delay:

@@ -63,7 +63,7 @@ struct Fault {
 bool executes(const Fault& fault);
 
 // The answer under this fault; `answer` is the ordinary one, absent if the request had no effect.
-Response spoil(const Fault& fault, std::optional<Response> answer, std::int64_t now_ms);
+Response spoil(const Fault& fault, const std::optional<Response>& answer, std::int64_t now_ms);
 
 class Faults {
  public:

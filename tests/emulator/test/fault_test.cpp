@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "test/support.hpp"
 #include "wire/text.hpp"
@@ -52,11 +53,27 @@ TEST_F(Faulty, a_fault_without_end_lasts_until_it_is_removed) {
   EXPECT_EQ(list().status, 200);
 }
 
-TEST_F(Faulty, a_delay_does_not_hold_up_others) {
-  emulator->add_fault({.action = "delay", .path = kRunners, .delay_ms = 300});
+TEST_F(Faulty, a_delayed_answer_does_not_hold_up_others) {
+  emulator->add_fault({.action = "delay", .path = kRunners, .delay_ms = 2'000});
+  ApiReply late;
+  std::int64_t late_at = 0;
+  std::thread caller([&] {
+    late = EmulatorClient(emulator.url(), emulator.token()).api("GET", kRunners);
+    late_at = wall_clock_ms();
+  });
   const auto before = wall_clock_ms();
-  EXPECT_EQ(list().status, 200);
-  EXPECT_GE(wall_clock_ms() - before, 300);
+  // The fault is spent as soon as the other caller's request has come, long before its answer.
+  while (emulator->call("GET", "/_control/faults").body.find("\"hits\":1") == std::string::npos &&
+         wall_clock_ms() - before < 10'000) {
+  }
+  EXPECT_EQ(emulator->api("GET", kRunners).status, 200);
+  caller.join();
+  EXPECT_EQ(late.status, 200);
+  EXPECT_GE(late_at - before, 1'900);
+  const auto logged = emulator->requests("GET", kRunners);
+  ASSERT_EQ(logged.size(), 2U);
+  EXPECT_EQ(logged.front().fault, "");  // the later request was answered first
+  EXPECT_EQ(logged.back().fault, "delay");
 }
 
 TEST_F(Faulty, html_instead_of_json) {

@@ -187,8 +187,8 @@ TEST_F(RunnerLife, signals_end_an_idle_listener_as_the_real_one) {
   interrupted->signal(SIGINT);
   EXPECT_EQ(interrupted->wait(), 0);
   for (const auto& runner : client.runners()) {
-    EXPECT_TRUE(runner.registered);  // nobody removes an interrupted ephemeral runner
-    EXPECT_FALSE(runner.online);
+    EXPECT_TRUE(client.wait_for_runner(runner.id, [](const RunnerView& view) { return !view.online; }));
+    EXPECT_TRUE(client.runner(runner.id).registered);  // nobody removes an interrupted ephemeral runner
   }
 }
 
@@ -297,7 +297,7 @@ TEST_F(RunnerLife, a_withheld_job_stays_queued_beside_an_idle_runner) {
 
 TEST_F(RunnerLife, a_withdrawn_assignment_shows_busy_and_then_idle_again) {
   auto listener = stage.online_listener("one", {"linux"});
-  const auto withdraw = client.add_fault({.action = "withdraw", .for_ms = 400});
+  const auto withdraw = client.add_fault({.action = "withdraw", .for_ms = 2'000});
   const auto job = queue("true");
   const auto id = client.runners().front().id;
   const std::string path = "/repos/o/r/actions/runners/" + std::to_string(id);

@@ -65,7 +65,7 @@ std::string read_file(const std::filesystem::path& path) {
 
 int run_program(const std::vector<std::string>& words) {
   const pid_t child = spawn(words, {kPath});
-  const auto code = wait_for(child, std::chrono::seconds(60));
+  const auto code = wait_for(child, std::chrono::seconds(100));
   if (code) return *code;
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
@@ -125,8 +125,9 @@ std::unique_ptr<ListenerProcess> Stage::online_listener(
   const auto place = fresh_root();
   if (root != nullptr) *root = place;
   auto listener = std::make_unique<ListenerProcess>(place, registration.encoded_jit_config, environment);
-  if (!emulator->wait_for_runner(registration.id, [](const RunnerView& runner) { return runner.online; })) {
-    throw std::runtime_error("the listener did not come online");
+  if (!emulator->wait_for_runner(registration.id,
+                                 [](const RunnerView& runner) { return runner.listener_pid != 0; })) {
+    throw std::runtime_error("the listener did not connect");
   }
   return listener;
 }

@@ -26,7 +26,7 @@ class TemporaryDirectory {
 };
 
 std::string read_file(const std::filesystem::path& path);
-// Runs a program to its end, at most a minute; its exit code.
+// Runs a program to its end, at most 100 s; its exit code.
 int run_program(const std::vector<std::string>& words);
 void unpack(const std::string& archive, const std::filesystem::path& directory);
 
@@ -53,7 +53,8 @@ struct Stage {
   explicit Stage(const EmulatorOptions& options = {});
   // A fresh directory with an unpacked package.
   std::filesystem::path fresh_root();
-  // Registers and starts a listener for o/r; returns when it is online.
+  // Registers and starts a listener for o/r; returns when it has connected (a waiting job may be over by
+  // then).
   std::unique_ptr<ListenerProcess> online_listener(
       const std::string& name, const std::vector<std::string>& labels, std::filesystem::path* root = nullptr,
       const std::map<std::string, std::string>& environment = {});

@@ -22,7 +22,8 @@ class History : public JournalTest {
   }
   static std::vector<std::string> ids(const std::vector<Attempt>& attempts) {
     std::vector<std::string> made;
-    for (const Attempt& attempt : attempts) made.push_back(attempt.id.str());
+    for (const Attempt& attempt : attempts)
+      made.push_back(attempt.id.str());
     return made;
   }
 };
@@ -65,13 +66,15 @@ TEST_F(History, active_is_read_from_its_own_index) {
   auto plan = database.prepare("EXPLAIN QUERY PLAN " + active_query());
   ASSERT_OK(plan);
   std::vector<std::string> steps;
-  for (auto row = plan->step(); row.ok() && *row; row = plan->step()) steps.push_back(plan->text(3));
+  for (auto row = plan->step(); row.ok() && *row; row = plan->step())
+    steps.push_back(plan->text(3));
   EXPECT_EQ(steps, std::vector<std::string>{"SCAN attempt USING INDEX attempt_active"});
 }
 
 TEST_F(History, equal_definitions_share_one_row) {
   auto journal = open();
-  for (int number = 1; number <= 5; ++number) ASSERT_OK(journal->commit(batch({sample::attempt(number)})));
+  for (int number = 1; number <= 5; ++number)
+    ASSERT_OK(journal->commit(batch({sample::attempt(number)})));
   journal.reset();
   journal = open();
   ASSERT_OK(journal->commit(batch({sample::attempt(6)})));
@@ -112,7 +115,8 @@ TEST_F(History, pruning_keeps_the_newest_however_old) {
 
 TEST_F(History, pruning_keeps_attempts_that_ended_in_the_same_millisecond_apart) {
   auto journal = open();
-  for (int number = 1; number <= 5; ++number) ASSERT_OK(journal->commit(batch({sample::settled(number, 100)})));
+  for (int number = 1; number <= 5; ++number)
+    ASSERT_OK(journal->commit(batch({sample::settled(number, 100)})));
   EXPECT_EQ(*journal->prune(101, 2, 100), 3);
   EXPECT_EQ(*journal->prune(100, 0, 100), 0) << "not before its own end";
 }

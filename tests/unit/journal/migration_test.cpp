@@ -33,8 +33,9 @@ class Migration : public JournalTest {
 
 TEST_F(Migration, brings_an_older_journal_up_step_by_step_after_a_backup) {
   make_schema_1();
-  const auto steps = with({"CREATE TABLE second (a INTEGER) STRICT; INSERT INTO second SELECT count(*) FROM attempt",
-                           "ALTER TABLE second ADD COLUMN b TEXT"});
+  const auto steps =
+      with({"CREATE TABLE second (a INTEGER) STRICT; INSERT INTO second SELECT count(*) FROM attempt",
+            "ALTER TABLE second ADD COLUMN b TEXT"});
   ASSERT_OK(open_database(options(), steps));
   EXPECT_EQ(number(path(), "PRAGMA user_version"), 3);
   EXPECT_EQ(number(path(), "SELECT a FROM second WHERE b IS NULL"), 1);
@@ -55,9 +56,9 @@ TEST_F(Migration, a_backup_put_in_place_is_a_journal_again) {
 
 TEST_F(Migration, a_failing_step_leaves_the_version_before_it) {
   make_schema_1();
-  const auto failed =
-      open_database(options(), with({"CREATE TABLE second (a INTEGER) STRICT",
-                                     "CREATE TABLE third (a INTEGER) STRICT; INSERT INTO nowhere VALUES (1)"}));
+  const auto failed = open_database(
+      options(), with({"CREATE TABLE second (a INTEGER) STRICT",
+                       "CREATE TABLE third (a INTEGER) STRICT; INSERT INTO nowhere VALUES (1)"}));
   ASSERT_FALSE(failed.ok());
   EXPECT_EQ(number(path(), "PRAGMA user_version"), 2);
   EXPECT_EQ(number(path(), "SELECT count(*) FROM sqlite_schema WHERE name = 'second'"), 1);
@@ -108,8 +109,8 @@ TEST_F(Migration, a_new_journal_has_the_newest_schema_and_no_backup) {
   EXPECT_FALSE(std::filesystem::exists(path() + ".backup-0"));
 }
 
-// Schema 1 is released: journals of it exist. A vocabulary or a table that changes fails here, and the answer is a
-// further step, never an edit of the fixture.
+// Schema 1 is released: journals of it exist. A vocabulary or a table that changes fails here, and the answer
+// is a further step, never an edit of the fixture.
 TEST_F(Migration, schema_1_is_what_was_released) {
   EXPECT_EQ(schema_1(), bytes_of(std::string{RMGR_SOURCE_DIR} + "/tests/unit/journal/fixtures/schema-1.sql"));
 }
@@ -120,7 +121,8 @@ TEST_F(Migration, a_stored_journal_of_schema_1_opens_and_serves) {
   std::filesystem::permissions(state(), std::filesystem::perms::owner_all);
   {
     write_file(path(), "");
-    std::filesystem::permissions(path(), std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+    std::filesystem::permissions(path(),
+                                 std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
     auto database = Database::open(path(), Access::read_write, "");
     ASSERT_OK(database);
     ASSERT_OK(database->execute(bytes_of(fixtures + "schema-1.sql")));

@@ -13,9 +13,10 @@ class Opening : public JournalTest {
  protected:
   void make_with_history(int attempts) {
     auto journal = open();
-    for (int number = 1; number <= attempts; ++number) {
-      ASSERT_OK(journal->commit(batch({sample::attempt(number)})));
-    }
+    std::vector<domain::Attempt> all;
+    for (int number = 1; number <= attempts; ++number)
+      all.push_back(sample::attempt(number));
+    ASSERT_OK(journal->commit(batch(std::move(all))));
   }
   domain::Error refusal(const OpenOptions& options) {
     auto journal = Journal::open(options);
@@ -111,10 +112,11 @@ TEST_F(Opening, a_database_of_another_program_is_refused_and_kept) {
 }
 
 TEST_F(Opening, damage_within_the_pages_is_found_and_the_file_kept) {
-  make_with_history(200);
+  make_with_history(400);
   std::string damaged = bytes_of(path());
   ASSERT_GT(damaged.size(), 40U * 4096);
-  for (std::size_t i = 10 * 4096; i < 30 * 4096; ++i) damaged[i] = static_cast<char>(i * 31);
+  for (std::size_t i = 10 * 4096; i < 30 * 4096; ++i)
+    damaged[i] = static_cast<char>(i * 31);
   write_file(path(), damaged);
   const auto refused = refusal(options());
   EXPECT_EQ(refused.code, ErrorCode::corrupt) << refused.message;
@@ -127,8 +129,10 @@ TEST_F(Opening, a_cut_file_is_refused_at_every_length) {
   make_with_history(20);
   const std::string whole = bytes_of(path());
   std::vector<std::size_t> lengths{0, 1, 15, 16, 99, 100, 511, 512, 4095};
-  for (std::size_t length = 4096; length < whole.size(); length += 1531) lengths.push_back(length);
-  for (std::size_t length = 4096; length < whole.size(); length += 4096) lengths.push_back(length);
+  for (std::size_t length = 4096; length < whole.size(); length += 1531)
+    lengths.push_back(length);
+  for (std::size_t length = 4096; length < whole.size(); length += 4096)
+    lengths.push_back(length);
   for (const std::size_t length : lengths) {
     const std::string cut = whole.substr(0, length);
     write_file(path(), cut);

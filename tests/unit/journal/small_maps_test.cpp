@@ -31,7 +31,8 @@ TEST_F(SmallMaps, keep_values_across_a_restart_and_apart_by_instance) {
 
 TEST_F(SmallMaps, list_keys_by_prefix_in_byte_order) {
   auto journal = open();
-  for (const char* key : {"b", "ab", "a%", "a_", "aé", "A", "a"}) ASSERT_OK(journal->kv_put(kA, key, "x"));
+  for (const char* key : {"b", "ab", "a%", "a_", "aé", "A", "a"})
+    ASSERT_OK(journal->kv_put(kA, key, "x"));
   ASSERT_OK(journal->kv_put(kB, "ab2", "x"));
   using Keys = std::vector<std::string>;
   EXPECT_EQ(*journal->kv_list(kA, "a"), (Keys{"a", "a%", "a_", "ab", "aé"}));

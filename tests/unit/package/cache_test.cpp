@@ -239,8 +239,8 @@ TEST_F(PackageCache, ConcurrentLaunchesShareOneInstall) {
 struct Waiters {
   std::atomic<int> joined{0};
   agent::package::Cancelled watch() {
-    return [this, asked = 0]() mutable {
-      if (++asked == 2) ++joined;
+    return [this, asked = std::make_shared<std::atomic<int>>(0)] {
+      if (++*asked == 2) ++joined;
       return false;
     };
   }

@@ -218,12 +218,13 @@ TEST_F(Host, DiscoveryRefusesWithARemedy) {
   write_file(directory / "f-garbage.manifest.json", "{");
   write_file(directory / "g-large.manifest.json", std::string(70'000, ' '));
   manifest("h-good", plugin::this_platform(), 1, "x.so");
+  ASSERT_EQ(::mkfifo((directory / "i-pipe.manifest.json").c_str(), 0600), 0);
   plugin::HostOptions chosen = copied_options();
   chosen.directories.push_back(directory.str());  // everything once more
   chosen.directories.push_back(directory / "missing");
   PluginHost host(chosen, log);
   const auto found = host.discover();
-  ASSERT_EQ(found.size(), 17U);
+  ASSERT_EQ(found.size(), 19U);
   const char* wanted[] = {"install the build for this platform",
                           "ABI 0.7",
                           "is not there",
@@ -235,8 +236,9 @@ TEST_F(Host, DiscoveryRefusesWithARemedy) {
     EXPECT_NE(found[i].refusal.value_or("").find(wanted[i]), std::string::npos)
         << i << found[i].refusal.value_or("-");
   EXPECT_EQ(found[7].refusal, std::nullopt);
-  EXPECT_NE(found[15].refusal.value_or("").find("Another plugin of the same id"), std::string::npos);
-  EXPECT_NE(found[16].refusal.value_or("").find("cannot be read"), std::string::npos);
+  EXPECT_NE(found[16].refusal.value_or("").find("Another plugin of the same id"), std::string::npos);
+  EXPECT_NE(found[8].refusal.value_or("").find("no file"), std::string::npos);
+  EXPECT_NE(found[18].refusal.value_or("").find("cannot be read"), std::string::npos);
   EXPECT_NE(refusal(spec("h-good", ComponentKind::gateway), chosen).find("cannot be loaded"),
             std::string::npos);
 }
@@ -245,10 +247,14 @@ TEST_F(Host, OnlyWhatOthersCannotChangeIsTrusted) {
   EXPECT_EQ(plugin::untrusted("/usr/bin/env"), std::nullopt);
   EXPECT_NE(plugin::untrusted("/usr/nothing-of-that-name").value_or("").find("cannot be examined"),
             std::string::npos);
-  // Temporary directories lie below a directory that everybody can write, which is refused in spite of its
-  // sticky bit.
+  // Temporary directories lie below a sticky directory: everybody can write there, but replace nothing of
+  // ours.
   write_file(directory / "file", "x");
-  EXPECT_NE(plugin::untrusted(directory / "file").value_or("").find("chmod go-w"), std::string::npos);
+  EXPECT_EQ(plugin::untrusted(directory / "file"), std::nullopt);
+  std::filesystem::create_directory(directory / "open");
+  write_file(directory / "open/file", "x");
+  ::chmod((directory / "open").c_str(), 0777);
+  EXPECT_NE(plugin::untrusted(directory / "open/file").value_or("").find("chmod go-w"), std::string::npos);
   ::chmod((directory / "file").c_str(), 0666);
   EXPECT_NE(plugin::untrusted(directory / "file").value_or("").find("file can be changed"),
             std::string::npos);
@@ -257,6 +263,7 @@ TEST_F(Host, OnlyWhatOthersCannotChangeIsTrusted) {
   copy("sample");
   plugin::HostOptions chosen = copied_options();
   chosen.trust_any_owner = false;
+  ::chmod((chosen.directories.front() + "/sample.so").c_str(), 0666);
   EXPECT_NE(refusal(spec("sample"), chosen).find("can be changed by other accounts"), std::string::npos);
 }
 

@@ -100,7 +100,9 @@ TEST(Schema, AWrongSchemaIsRefused) {
            R"({"type":"object","oneOf":[]})",
            R"({"type":"object","properties":{"a":{"type":"object","$ref":"x"}}})",
            R"({"type":"object","required":["a"]})",
-           R"({"type":"string","pattern":"("})",
+           R"x({"type":"string","pattern":"("})x",
+           R"x({"type":"string","pattern":"\\d"})x",
+           R"x({"type":"string","pattern":"(?:a)"})x",
            R"({"type":"string","minLength":-1})",
            R"({"type":"string","enum":[]})",
        })

@@ -1,0 +1,93 @@
+#include "cli/cli.hpp"
+
+#include <CLI/CLI.hpp>
+#include <ostream>
+
+#include "cli/commands.hpp"
+
+namespace agent::cli {
+
+namespace {
+
+constexpr const char* kExitCodes =
+    "Exit codes: 0 ok, 1 failed, 2 usage, 3 configuration refused, 4 no agent is running,\n"
+    "5 the state directory cannot be used, 6 a required plugin is not ready.";
+
+void add_where(CLI::App& command, Where& where) {
+  CLI::Option* config = command.add_option("--config", where.config, "the agent's configuration file");
+  CLI::Option* socket = command.add_option("--socket", where.socket, "the agent's control socket");
+  config->excludes(socket);
+  command.callback([&where] {
+    if (where.config.empty() && where.socket.empty()) throw CLI::RequiredError("--config or --socket");
+  });
+}
+
+}  // namespace
+
+int run(const std::vector<std::string>& arguments, Surface& surface) {
+  CLI::App app("Runs ephemeral GitHub Actions runners on this machine.", "runner-manager");
+  app.require_subcommand(1);
+  app.footer(kExitCodes);
+  std::string file;
+  bool as_json = false;
+  std::int64_t limit = 50;
+  std::vector<std::string> directories;
+  Where where;
+
+  CLI::App* run_command =
+      app.add_subcommand("run", "Run the agent until SIGTERM; live runners stay for the next start");
+  run_command->add_option("--config", file, "the configuration file")->required();
+
+  CLI::App* status_command =
+      app.add_subcommand("status", "What a running agent does, and what keeps it from doing more");
+  add_where(*status_command, where);
+  status_command->add_flag("--json", as_json, "one JSON document");
+
+  CLI::App* attempts_command = app.add_subcommand("attempts", "The newest attempts, finished ones included");
+  add_where(*attempts_command, where);
+  attempts_command->add_flag("--json", as_json, "one JSON document");
+  attempts_command->add_option("--limit", limit, "how many")->check(CLI::Range(1, 100'000));
+
+  CLI::App* drain_command = app.add_subcommand("drain", "Admit no more runners and end; live runners stay");
+  add_where(*drain_command, where);
+
+  CLI::App* config_command = app.add_subcommand("config", "About configuration files");
+  config_command->require_subcommand(1);
+  CLI::App* check_command =
+      config_command->add_subcommand("check", "Print every problem of a configuration file");
+  check_command->add_option("file", file, "the configuration file")->required();
+  check_command->add_flag("--json", as_json, "one JSON document");
+
+  CLI::App* plugin_command = app.add_subcommand("plugin", "About plugins");
+  plugin_command->require_subcommand(1);
+  CLI::App* list_command =
+      plugin_command->add_subcommand("list", "The plugins that are there, without running any");
+  list_command->add_option("--config", file, "take the plugin directories from this configuration");
+  list_command->add_option("--plugin-dir", directories, "a plugin directory; may be given several times");
+  list_command->add_flag("--json", as_json, "one JSON document");
+  list_command->callback([&] {
+    if (file.empty() && directories.empty()) throw CLI::RequiredError("--config or --plugin-dir");
+  });
+
+  CLI::App* version_command = app.add_subcommand("version", "Print the version");
+  for (CLI::App* command : {run_command, status_command, attempts_command, drain_command, check_command,
+                            list_command, version_command}) {
+    command->footer(kExitCodes);
+  }
+
+  try {
+    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+    app.parse(reversed);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error, surface.out, surface.err) == 0 ? kOk : kUsage;
+  }
+  if (run_command->parsed()) return run_daemon(surface, file);
+  if (status_command->parsed()) return status(surface, where, as_json);
+  if (attempts_command->parsed()) return attempts(surface, where, as_json, limit);
+  if (drain_command->parsed()) return drain(surface, where);
+  if (check_command->parsed()) return config_check(surface, file, as_json);
+  if (list_command->parsed()) return plugin_list(surface, file, directories, as_json);
+  return version(surface);
+}
+
+}  // namespace agent::cli

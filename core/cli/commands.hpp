@@ -1,0 +1,38 @@
+// The commands behind the words; cli.cpp parses, these do.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/cli.hpp"
+
+namespace agent::cli {
+
+// How a command finds its daemon: by the configuration, or by the socket itself.
+struct Where {
+  std::string config;
+  std::string socket;
+};
+
+int run_daemon(Surface& surface, const std::string& config_file);
+int status(Surface& surface, const Where& where, bool json);
+int attempts(Surface& surface, const Where& where, bool json, std::int64_t limit);
+int drain(Surface& surface, const Where& where);
+int config_check(Surface& surface, const std::string& file, bool json);
+int plugin_list(Surface& surface, const std::string& config_file, const std::vector<std::string>& directories,
+                bool json);
+int version(Surface& surface);
+
+// The configuration, or nothing after its problems were printed.
+std::optional<config::Configuration> load(Surface& surface, const std::string& file);
+
+// The result document of one request. On failure the reason was printed and `exit_code` is set.
+std::optional<std::string> ask(Surface& surface, const Where& where, const std::string& request,
+                               int& exit_code);
+
+// The result document of a response line, or nothing after the reason was printed.
+std::optional<std::string> outcome_of(Surface& surface, domain::Result<std::string> response, int& exit_code);
+
+}  // namespace agent::cli

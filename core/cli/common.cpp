@@ -1,0 +1,50 @@
+#include <ostream>
+
+#include "cli/commands.hpp"
+#include "cli/control_client.hpp"
+#include "daemon/control_protocol.hpp"
+#include "observe/text.hpp"
+
+namespace agent::cli {
+
+std::optional<config::Configuration> load(Surface& surface, const std::string& file) {
+  config::Loaded loaded = config::load_file(file);
+  if (loaded.configuration) return std::move(loaded.configuration);
+  for (const config::Problem& problem : loaded.problems)
+    surface.err << config::to_string(problem) << '\n';
+  surface.err << file << ": " << loaded.problems.size() << " problem"
+              << (loaded.problems.size() == 1 ? "" : "s") << "; nothing was started\n";
+  return std::nullopt;
+}
+
+std::optional<std::string> ask(Surface& surface, const Where& where, const std::string& request,
+                               int& exit_code) {
+  std::string socket = where.socket;
+  if (socket.empty()) {
+    auto configuration = load(surface, where.config);
+    if (!configuration) {
+      exit_code = kConfigurationRefused;
+      return std::nullopt;
+    }
+    socket = configuration->control_socket;
+  }
+  return outcome_of(surface, send_request(socket, request), exit_code);
+}
+
+std::optional<std::string> outcome_of(Surface& surface, domain::Result<std::string> response,
+                                      int& exit_code) {
+  if (!response) {
+    surface.err << "runner-manager: " << observe::escape_controls(response.error().message) << '\n';
+    exit_code = response.error().code == domain::ErrorCode::not_found ? kNotRunning : kFailed;
+    return std::nullopt;
+  }
+  auto result = daemon::control_outcome(*response);
+  if (!result) {
+    surface.err << "runner-manager: " << observe::escape_controls(result.error().message) << '\n';
+    exit_code = kFailed;
+    return std::nullopt;
+  }
+  return std::move(*result);
+}
+
+}  // namespace agent::cli

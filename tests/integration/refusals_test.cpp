@@ -1,0 +1,89 @@
+// What is wrong must be said, and nothing may start.
+#include <filesystem>
+#include <fstream>
+
+#include "stage.hpp"
+
+namespace integration {
+namespace {
+
+namespace fs = std::filesystem;
+
+int exit_code_of_run(Stage& stage) {
+  int exit_code = 0;
+  testkit::run_program(
+      {stage.setup().bin + "/runner-manager", "run", "--config", stage.agent().config_file()}, &exit_code);
+  return exit_code;
+}
+
+TEST(Refusal, a_wrong_configuration_ends_with_three) {
+  Stage stage(1);
+  std::ofstream(stage.agent().config_file(), std::ios::app) << "polcies: []\n";
+  EXPECT_EQ(exit_code_of_run(stage), 3);
+}
+
+TEST(Refusal, a_missing_required_plugin_ends_with_six) {
+  Stage stage(1, [](testkit::AgentSetup& setup) { setup.provider = "not-there"; });
+  EXPECT_EQ(exit_code_of_run(stage), 6);
+}
+
+TEST(Refusal, a_token_that_others_can_read_is_not_used) {
+  Stage stage(1);
+  fs::permissions(stage.path("token"), fs::perms(0644));
+  ASSERT_TRUE(stage.agent().start());
+  stage.queue(1, "true");
+  ASSERT_TRUE(eventually([&] { return stage.agent().status_json().find("token") != std::string::npos; }));
+  EXPECT_EQ(stage.github()->summary().registered_total, 0);
+  // Mended while the agent runs.
+  fs::permissions(stage.path("token"), fs::perms(0600));
+  EXPECT_TRUE(stage.settles(1));
+}
+
+TEST(Refusal, a_root_that_everybody_may_write_is_not_used) {
+  Stage stage(1);
+  const std::string root = stage.agent().runtimes() + "/demo";
+  fs::create_directory(root);
+  fs::permissions(root, fs::perms(0777));
+  ASSERT_TRUE(stage.agent().start());
+  stage.queue(1, "true");
+  ASSERT_TRUE(eventually([&] {
+    const auto policies = stage.agent().policies();
+    return !policies.empty() && policies.front().limited_by == "root_refused" &&
+           !policies.front().remedy.empty();
+  }));
+  EXPECT_EQ(stage.github()->summary().registered_total, 0);
+}
+
+TEST(Refusal, an_archive_that_is_not_what_was_published_is_never_run) {
+  Stage stage(1);
+  stage.github()->withdraw_packages();
+  stage.github()->offer_package(emulator::built_runner_package(), std::string(64, 'a'));
+  ASSERT_TRUE(stage.agent().start());
+  stage.queue(1, "true");
+  ASSERT_TRUE(eventually([&] {
+    for (const auto& attempt : stage.agent().attempts()) {
+      if (attempt.state == "cleaned") return true;
+    }
+    return false;
+  }));
+  EXPECT_EQ(stage.github()->summary().registered_total, 0);
+  EXPECT_EQ(stage.agent().attempts().back().outcome, "failed");
+}
+
+TEST(CommandLine, attempts_are_readable_without_a_daemon) {
+  Stage stage(1);
+  ASSERT_TRUE(stage.agent().start());
+  stage.queue(1, "true");
+  ASSERT_TRUE(stage.settles(1));
+  ASSERT_EQ(stage.agent().terminate(), 0);
+  const auto attempts = stage.agent().attempts();
+  ASSERT_EQ(attempts.size(), 1U);
+  EXPECT_EQ(attempts.front().outcome, "completed_job");
+  int exit_code = 0;
+  testkit::run_program(
+      {stage.setup().bin + "/runner-manager", "status", "--config", stage.agent().config_file()}, &exit_code);
+  EXPECT_EQ(exit_code, 4);
+}
+
+}  // namespace
+}  // namespace integration

@@ -1,0 +1,83 @@
+// One emulated GitHub with one agent, as most integration tests want them.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <thread>
+
+#include "client/emulator_client.hpp"
+#include "support/agent.hpp"
+#include "support/temporary.hpp"
+
+namespace integration {
+
+inline constexpr const char* kRepository = "acme/widgets";
+
+inline bool eventually(const std::function<bool()>& holds,
+                       std::chrono::seconds limit = std::chrono::seconds(60)) {
+  const auto end = std::chrono::steady_clock::now() + limit;
+  while (std::chrono::steady_clock::now() < end) {
+    if (holds()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  return holds();
+}
+
+class Stage {
+ public:
+  explicit Stage(int capacity, const std::function<void(testkit::AgentSetup&)>& change = {})
+      : github_({.repositories = {kRepository}}), setup_(make_setup(capacity, change)), agent_(setup_) {}
+
+  emulator::EmulatorProcess& github() { return github_; }
+  testkit::Agent& agent() { return agent_; }
+  [[nodiscard]] const testkit::AgentSetup& setup() const { return setup_; }
+  [[nodiscard]] std::string path(const std::string& name) const { return directory_ / name; }
+
+  void queue(int count, const std::string& script,
+             const std::vector<std::string>& labels = {"self-hosted", "demo"}) {
+    github_->queue({.repository = kRepository,
+                    .labels = labels,
+                    .script = script,
+                    .count = count,
+                    .separate_runs = true});
+  }
+
+  // Every job done and nothing left anywhere.
+  [[nodiscard]] bool settles(int jobs, std::chrono::seconds limit = std::chrono::seconds(90)) {
+    return eventually(
+        [&] {
+          const auto summary = github_->summary();
+          return summary.completed >= jobs && summary.registrations == 0 && agent_.live_attempts().empty();
+        },
+        limit);
+  }
+
+  // A script that runs until the file is there, at most two minutes.
+  [[nodiscard]] static std::string wait_for(const std::string& file) {
+    return "i=0; while [ ! -e " + file + " ] && [ $i -lt 1200 ]; do sleep 0.1; i=$((i+1)); done";
+  }
+
+ private:
+  testkit::AgentSetup make_setup(int capacity,
+                                 const std::function<void(testkit::AgentSetup&)>& change) const {
+    testkit::AgentSetup setup;
+    setup.directory = directory_.path();
+    setup.bin = RMGR_BIN_DIR;
+    setup.plugins = RMGR_PLUGIN_DIR;
+    setup.github_url = github_.url();
+    setup.token = github_.token();
+    setup.capacity = capacity;
+    if (change) change(setup);
+    return setup;
+  }
+
+  testkit::TemporaryDirectory directory_;
+  emulator::EmulatorProcess github_;
+  testkit::AgentSetup setup_;
+  testkit::Agent agent_;
+};
+
+}  // namespace integration
