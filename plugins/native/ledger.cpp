@@ -51,7 +51,7 @@ bool uses(const std::vector<Assignment>& all, std::uint32_t uid) {
 
 Account Ledger::assign(const std::vector<Account>& pool, const Assignment& wanted) {
   const std::lock_guard lock(mutex_);
-  const std::vector<Assignment> all = read_all(kv_);
+  const std::vector<Assignment>& all = known();
   const auto mine = std::find_if(all.begin(), all.end(),
                                  [&](const Assignment& each) { return each.attempt == wanted.attempt; });
   if (mine != all.end()) {
@@ -72,6 +72,7 @@ Account Ledger::assign(const std::vector<Account>& pool, const Assignment& wante
   Assignment assignment = wanted;
   assignment.uid = free->uid;
   kv_.put(key(free->uid), value(assignment));
+  known_->push_back(assignment);
   return *free;
 }
 
@@ -84,7 +85,12 @@ std::optional<Assignment> Ledger::find(std::string_view attempt) const {
 
 std::vector<Assignment> Ledger::all() const {
   const std::lock_guard lock(mutex_);
-  return read_all(kv_);
+  return known();
+}
+
+const std::vector<Assignment>& Ledger::known() const {
+  if (!known_) known_ = read_all(kv_);
+  return *known_;
 }
 
 bool Ledger::has_free(const std::vector<Account>& pool) const {
@@ -94,9 +100,12 @@ bool Ledger::has_free(const std::vector<Account>& pool) const {
 
 void Ledger::release(const Assignment& assignment) {
   const std::lock_guard lock(mutex_);
-  const auto text = kv_.get(key(assignment.uid));
-  if (text && parse(key(assignment.uid), *text).attempt == assignment.attempt)
-    kv_.remove(key(assignment.uid));
+  const auto mine = std::find_if(known().begin(), known().end(), [&](const Assignment& each) {
+    return each.uid == assignment.uid && each.attempt == assignment.attempt;
+  });
+  if (mine == known().end()) return;
+  kv_.remove(key(assignment.uid));
+  known_->erase(mine);
 }
 
 }  // namespace native

@@ -21,7 +21,7 @@ struct Assignment {
   std::string generation;
 };
 
-// Thread-safe. Every answer is read from the map; nothing is cached.
+// Thread-safe. The map is read once; this object is the only one that writes it.
 class Ledger {
  public:
   explicit Ledger(rmgr::Kv kv) : kv_(kv) {}
@@ -36,8 +36,11 @@ class Ledger {
   void release(const Assignment& assignment);
 
  private:
+  const std::vector<Assignment>& known() const;  // with the lock held
+
   rmgr::Kv kv_;
   mutable std::mutex mutex_;
+  mutable std::optional<std::vector<Assignment>> known_;
 };
 
 }  // namespace native

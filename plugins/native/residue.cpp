@@ -81,13 +81,12 @@ std::size_t each_system_v(const char* table, std::uint32_t uid, const std::funct
   std::ifstream file(std::string("/proc/sysvipc/") + table);
   std::string header;
   if (!std::getline(file, header)) return 0;  // the kernel has none
-  // The columns differ between the tables and their head names them.
+  // The columns differ between the tables and their head names them; the second is the id in each.
+  constexpr std::size_t id_column = 1;
   std::istringstream names(header);
   std::vector<std::string> columns;
   for (std::string name; names >> name;)
     columns.push_back(name);
-  // The table of message queues calls its ids otherwise than its file.
-  const std::string id_column = std::string(table) == "msg" ? "msqid" : std::string(table) + "id";
   std::size_t count = 0;
   for (std::string line; std::getline(file, line);) {
     std::istringstream fields(line);
@@ -95,7 +94,7 @@ std::size_t each_system_v(const char* table, std::uint32_t uid, const std::funct
     bool ours = false;
     std::string field;
     for (std::size_t i = 0; i < columns.size() && fields >> field; ++i) {
-      if (columns[i] == id_column) id = std::strtoll(field.c_str(), nullptr, 10);
+      if (i == id_column) id = std::strtoll(field.c_str(), nullptr, 10);
       if (columns[i] == "uid" || columns[i] == "cuid") ours = ours || field == std::to_string(uid);
     }
     if (!ours || id < 0) continue;
