@@ -21,7 +21,9 @@ namespace {
 
 constexpr Millis kLockPatience{1'000};
 
-StartRefusal state_refusal(const std::string& message) { return {.exit_code = kExitState, .message = message}; }
+StartRefusal state_refusal(const std::string& message) {
+  return {.exit_code = kExitState, .message = message};
+}
 
 // Makes a directory of ours (0700) below one that exists.
 std::optional<StartRefusal> make_directory(const std::string& path) {
@@ -38,8 +40,8 @@ std::string architecture() {
   return machine.rfind("arm", 0) == 0 ? "arm" : "x64";
 }
 
-// A directory of our own in the unified hierarchy, so that a runner's whole tree can be ended at once; empty where the
-// kernel or the machine's owner does not let us.
+// A directory of our own in the unified hierarchy, so that a runner's whole tree can be ended at once; empty
+// where the kernel or the machine's owner does not let us.
 std::string own_cgroup(const domain::InstallationId& installation) {
   for (const char* root : {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"}) {
     if (::access((std::string(root) + "/cgroup.procs").c_str(), W_OK) != 0) continue;
@@ -58,7 +60,8 @@ bool Assembly::shut_down() {
   if (world_) world_->shut_down();
   if (!plugins_) return true;
   bool all_back = true;
-  for (const plugin::InstanceStatus& instance : plugins_->status()) all_back = all_back && !instance.stuck;
+  for (const plugin::InstanceStatus& instance : plugins_->status())
+    all_back = all_back && !instance.stuck;
   return all_back;
 }
 
@@ -70,8 +73,8 @@ std::optional<StartRefusal> Assembly::start(const AssemblyInput& input) {
 
 std::optional<StartRefusal> Assembly::open_state(const AssemblyInput& input) {
   const std::string& state = input.configuration->state_directory;
-  for (const std::string& path : {state, state + "/processes", state + "/packages", state + "/plugins",
-                                  state + "/records"}) {
+  for (const std::string& path :
+       {state, state + "/processes", state + "/packages", state + "/plugins", state + "/records"}) {
     if (auto refusal = make_directory(path)) return refusal;
   }
   auto lock = journal::StateLock::acquire(state, kLockPatience);
@@ -134,12 +137,16 @@ std::optional<StartRefusal> Assembly::load_plugins(const AssemblyInput& input) {
                           ComponentKind kind) -> std::optional<StartRefusal> {
     for (const config::Instance& instance : instances) {
       if (!instance.enabled) continue;
-      auto added = plugins_->add_instance({.name = instance.name, .kind = kind, .plugin = instance.plugin,
-                                           .config_json = instance.config_json, .sha256 = instance.sha256,
+      auto added = plugins_->add_instance({.name = instance.name,
+                                           .kind = kind,
+                                           .plugin = instance.plugin,
+                                           .config_json = instance.config_json,
+                                           .sha256 = instance.sha256,
                                            .required = instance.required});
       if (added) continue;
       log_.write(Level::error, observe::Event::instance_refused,
-                 {{Field::instance, instance.name.str()}, {Field::plugin, instance.plugin},
+                 {{Field::instance, instance.name.str()},
+                  {Field::plugin, instance.plugin},
                   {Field::message, added.error().message}});
       if (instance.required) return StartRefusal{.exit_code = kExitPlugin, .message = added.error().message};
     }
@@ -159,10 +166,11 @@ std::optional<StartRefusal> Assembly::start_engine(const AssemblyInput& input) {
     const bool served = policy.provider_kind == domain::ProviderKind::native &&
                         policy.workspace == domain::WorkspaceKind::ephemeral;
     if (!served) {
-      return StartRefusal{.exit_code = kExitConfiguration,
-                          .message = "policy '" + policy.name.str() +
-                                     "' asks for an isolated provider or a persistent workspace, which this version "
-                                     "does not run; use a native provider and an ephemeral workspace"};
+      return StartRefusal{
+          .exit_code = kExitConfiguration,
+          .message = "policy '" + policy.name.str() +
+                     "' asks for an isolated provider or a persistent workspace, which this version "
+                     "does not run; use a native provider and an ephemeral workspace"};
     }
   }
   lifecycle::Surroundings surroundings;
@@ -181,7 +189,8 @@ std::optional<StartRefusal> Assembly::start_engine(const AssemblyInput& input) {
   world.own_directories.push_back(configuration.state_directory);
   world.installation = journal_->installation();
   world.boot = boot_;
-  world_ = std::make_unique<DaemonWorld>(std::move(world), *performer_, vault_, *cache_, *plugins_, log_, input.post);
+  world_ = std::make_unique<DaemonWorld>(std::move(world), *performer_, vault_, *cache_, *plugins_, log_,
+                                         input.post);
 
   reconcile::EngineOptions options;
   options.host_capacity = configuration.host_capacity;
@@ -192,7 +201,8 @@ std::optional<StartRefusal> Assembly::start_engine(const AssemblyInput& input) {
   options.keep_for = configuration.keep_for;
   engine_ = std::make_unique<reconcile::Engine>(options, *world_, *journal_, log_);
   world_->connect(*engine_);
-  if (auto started = engine_->start(std::move(policies)); !started) return state_refusal(started.error().message);
+  if (auto started = engine_->start(std::move(policies)); !started)
+    return state_refusal(started.error().message);
   return std::nullopt;
 }
 

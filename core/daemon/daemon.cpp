@@ -34,8 +34,14 @@ constexpr std::int64_t kMostAttemptsAnswered = 100'000;
 class Daemon {
  public:
   Daemon(const config::Configuration& configuration, observe::Log& log, std::function<void()> reopen_log)
-      : configuration_(configuration), log_(log), reopen_log_(std::move(reopen_log)), assembly_(log), wakeup_(loop_),
-        drain_limit_(loop_), signals_(loop_, SIGTERM, SIGINT, SIGHUP), started_at_(instant_now({})) {}
+      : configuration_(configuration),
+        log_(log),
+        reopen_log_(std::move(reopen_log)),
+        assembly_(log),
+        wakeup_(loop_),
+        drain_limit_(loop_),
+        signals_(loop_, SIGTERM, SIGINT, SIGHUP),
+        started_at_(instant_now({})) {}
 
   int run(const RunOptions& options);
 
@@ -146,7 +152,8 @@ std::string Daemon::answer(const std::string& command, const std::string& reques
     return control_result(status_json(input, assembly_.engine()));
   }
   if (command == "attempts") {
-    const std::int64_t limit = std::clamp<std::int64_t>(control_number(request, "limit", 1000), 1, kMostAttemptsAnswered);
+    const std::int64_t limit =
+        std::clamp<std::int64_t>(control_number(request, "limit", 1000), 1, kMostAttemptsAnswered);
     auto rows = assembly_.journal().recent(limit);
     if (!rows) return control_error(rows.error());
     return control_result(attempts_json(*rows));
@@ -170,24 +177,24 @@ int Daemon::run(const RunOptions& options) {
     std::cerr << "runner-manager: " << refusal->message << '\n';
     return refusal->exit_code;
   }
-  auto control = ControlServer::start(loop_, configuration_.control_socket,
-                                      [this](const std::string& command, const std::string& request) {
-                                        return answer(command, request);
-                                      });
+  auto control = ControlServer::start(
+      loop_, configuration_.control_socket,
+      [this](const std::string& command, const std::string& request) { return answer(command, request); });
   if (!control) {
     std::cerr << "runner-manager: " << control.error().message << '\n';
     return kExitState;
   }
   control_ = std::move(*control);
   log_.write(Level::info, observe::Event::daemon_started,
-             {{Field::version, std::string(kVersion)}, {Field::count, static_cast<std::int64_t>(
-                                                                          configuration_.policies.size())}});
+             {{Field::version, std::string(kVersion)},
+              {Field::count, static_cast<std::int64_t>(configuration_.policies.size())}});
   wait_for_signal();
   schedule_turn();
   loop_.run();
   const bool all_back = assembly_.shut_down();
   log_.write(Level::info, observe::Event::daemon_stopped, {});
-  // A plugin thread that never came back would run on into destroyed objects, so nothing is destroyed any more.
+  // A plugin thread that never came back would run on into destroyed objects, so nothing is destroyed any
+  // more.
   if (!all_back) std::_Exit(kExitOk);
   return kExitOk;
 }

@@ -1,4 +1,5 @@
-// The agent itself: wires configuration, journal, plugins and engine together, and runs them on one loop thread.
+// The agent itself: wires configuration, journal, plugins and engine together, and runs them on one loop
+// thread.
 #pragma once
 
 #include <string>
@@ -18,7 +19,8 @@ struct RunOptions {
   std::string program_directory;  // where rmgr-shim and the other helpers are
 };
 
-// Runs until SIGTERM or SIGINT, drains, and answers the exit code. Runners that are alive stay for the next start.
+// Runs until SIGTERM or SIGINT, drains, and answers the exit code. Runners that are alive stay for the next
+// start.
 int run(const config::Configuration& configuration, const RunOptions& options);
 
 }  // namespace agent::daemon

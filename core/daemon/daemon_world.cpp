@@ -40,7 +40,8 @@ std::unique_ptr<Lane> make_lane(const std::string& name, std::size_t threads, Mi
   return std::make_unique<Lane>(options);
 }
 
-// Copies compete for the same disk, so only a quarter of the cores may copy at once, but never fewer than two.
+// Copies compete for the same disk, so only a quarter of the cores may copy at once, but never fewer than
+// two.
 std::size_t copy_turns() { return std::max<std::size_t>(2, std::thread::hardware_concurrency() / 4); }
 
 reconcile::GatewayFailure failure_of(const domain::Error& error) {
@@ -62,14 +63,22 @@ LimitingFactor blocked_by(plugin::Readiness readiness) {
 DaemonWorld::DaemonWorld(WorldOptions options, lifecycle::Performer& performer, lifecycle::Vault& vault,
                          package::Cache& cache, plugin::PluginHost& plugins, observe::Log& log,
                          std::function<void(std::function<void()>)> post)
-    : options_(std::move(options)), performer_(performer), vault_(vault), cache_(cache), plugins_(plugins), log_(log),
-      post_(std::move(post)), turns_(make_lane("turns", copy_turns(), kPackageDeadline)),
-      cleaning_(make_lane("cleaning", 2, kScrubDeadline)), looking_(make_lane("looking", 2, kLookDeadline)) {}
+    : options_(std::move(options)),
+      performer_(performer),
+      vault_(vault),
+      cache_(cache),
+      plugins_(plugins),
+      log_(log),
+      post_(std::move(post)),
+      turns_(make_lane("turns", copy_turns(), kPackageDeadline)),
+      cleaning_(make_lane("cleaning", 2, kScrubDeadline)),
+      looking_(make_lane("looking", 2, kLookDeadline)) {}
 
 DaemonWorld::~DaemonWorld() { shut_down(); }
 
 void DaemonWorld::shut_down() {
-  for (auto& [name, lane] : package_lanes_) lane->cancel_all();
+  for (auto& [name, lane] : package_lanes_)
+    lane->cancel_all();
   if (turns_) turns_->cancel_all();
   package_lanes_.clear();
   turns_.reset();
@@ -94,7 +103,8 @@ DaemonWorld::Route DaemonWorld::route(const reconcile::Effect& effect) {
     case EffectKind::acquire_package: return {package_lane(policy.package_source), kPackageDeadline};
     case EffectKind::materialize: return {turns_.get(), kCopyDeadline};
     case EffectKind::prepare: return {plugins_.ordinary_lane(policy.provider), kPrepareDeadline};
-    case EffectKind::register_runner: return {plugins_.ordinary_lane(policy.gateway), lifecycle::kRegistrationDeadline};
+    case EffectKind::register_runner:
+      return {plugins_.ordinary_lane(policy.gateway), lifecycle::kRegistrationDeadline};
     case EffectKind::spawn_held:
     case EffectKind::release: return {plugins_.ordinary_lane(policy.provider), kSpawnDeadline};
     case EffectKind::stop:
@@ -130,9 +140,10 @@ Performed perform_on(lifecycle::Performer& performer, Call& call, const reconcil
 void DaemonWorld::perform(const reconcile::Effect& effect) {
   const Route way = route(effect);
   if (way.lane == nullptr) {
-    answer(effect, {lifecycle::event::Failed{.code = domain::ErrorCode::unreachable, .retry_after = Millis{0},
-                                             .process_existed = false},
-                    "the plugin instance for this step is not ready; see `runner-manager status` for the reason"});
+    answer(effect,
+           {lifecycle::event::Failed{
+                .code = domain::ErrorCode::unreachable, .retry_after = Millis{0}, .process_existed = false},
+            "the plugin instance for this step is not ready; see `runner-manager status` for the reason"});
     return;
   }
   way.lane->submit<Performed>(
@@ -145,7 +156,8 @@ void DaemonWorld::perform(const reconcile::Effect& effect) {
         }
         // The call never came back in time or never ran. A release may have happened all the same.
         const domain::Error& error = performed.error();
-        answer(effect, {lifecycle::event::Failed{.code = error.code, .retry_after = error.retry_after,
+        answer(effect, {lifecycle::event::Failed{.code = error.code,
+                                                 .retry_after = error.retry_after,
                                                  .process_existed = effect.kind == EffectKind::release},
                         error.message});
       });
@@ -154,7 +166,8 @@ void DaemonWorld::perform(const reconcile::Effect& effect) {
 void DaemonWorld::answer(const reconcile::Effect& effect, Performed performed) {
   if (const auto* failure = std::get_if<lifecycle::event::Failed>(&performed.body)) {
     log_.write(Level::warning, observe::Event::effect_failed,
-               {{Field::attempt, effect.attempt->id.str()}, {Field::effect, std::string(domain::to_string(effect.kind))},
+               {{Field::attempt, effect.attempt->id.str()},
+                {Field::effect, std::string(domain::to_string(effect.kind))},
                 {Field::error_code, std::string(domain::to_string(failure->code))},
                 {Field::message, performed.message}});
   }
@@ -173,7 +186,9 @@ void DaemonWorld::look(const reconcile::AttemptPointer& attempt, std::uint64_t p
   }
   lane->submit<lifecycle::EnvironmentLook>(
       attempt->id.str().substr(0, 8), kLookDeadline,
-      [this, attempt](Call& call) -> Result<lifecycle::EnvironmentLook> { return performer_.look(call, *attempt); },
+      [this, attempt](Call& call) -> Result<lifecycle::EnvironmentLook> {
+        return performer_.look(call, *attempt);
+      },
       [this, attempt, unknown](Result<lifecycle::EnvironmentLook> seen) {
         reconcile::Look look = unknown;
         if (seen) {
@@ -189,7 +204,9 @@ void DaemonWorld::look(const reconcile::AttemptPointer& attempt, std::uint64_t p
 void DaemonWorld::read_evidence(const reconcile::AttemptPointer& attempt, reconcile::Look look) {
   looking_->submit<domain::Evidence>(
       attempt->id.str().substr(0, 8), kEvidenceDeadline,
-      [runtime = attempt->runtime](Call&) -> Result<domain::Evidence> { return workspace::read_evidence(runtime); },
+      [runtime = attempt->runtime](Call&) -> Result<domain::Evidence> {
+        return workspace::read_evidence(runtime);
+      },
       [this, look](Result<domain::Evidence> evidence) {
         reconcile::Look complete = look;
         if (evidence) complete.evidence = *evidence;
@@ -210,14 +227,17 @@ void DaemonWorld::list_inventory(const reconcile::TargetKey& target, std::uint64
   }
   using Runners = std::vector<plugin::Runner>;
   lane->submit<Runners>(
-      "inventory", kGatewayDeadline, [gateway, target](Call& call) { return gateway->inventory(call, target.target); },
+      "inventory", kGatewayDeadline,
+      [gateway, target](Call& call) { return gateway->inventory(call, target.target); },
       [this, base](Result<Runners> listed) {
         reconcile::Inventory answer = base;
         if (!listed) answer.failure = failure_of(listed.error());
         if (listed) {
           for (plugin::Runner& runner : *listed) {
-            answer.runners.push_back(
-                {.id = runner.id, .name = std::move(runner.name), .online = runner.online, .busy = runner.busy});
+            answer.runners.push_back({.id = runner.id,
+                                      .name = std::move(runner.name),
+                                      .online = runner.online,
+                                      .busy = runner.busy});
           }
         }
         post_([this, answer = std::move(answer)]() mutable { engine_->on_inventory(std::move(answer)); });
@@ -236,7 +256,8 @@ void DaemonWorld::ask_demand(const reconcile::TargetKey& target, std::uint64_t p
     return;
   }
   lane->submit<plugin::Demand>(
-      "demand", kGatewayDeadline, [gateway, target](Call& call) { return gateway->demand(call, target.target); },
+      "demand", kGatewayDeadline,
+      [gateway, target](Call& call) { return gateway->demand(call, target.target); },
       [this, base](Result<plugin::Demand> demand) {
         reconcile::DemandAnswer answer = base;
         if (!demand) answer.failure = failure_of(demand.error());
@@ -255,7 +276,8 @@ void DaemonWorld::probe(const domain::Policy& policy) {
   Lane* lane = plugins_.ordinary_lane(policy.provider);
   if (provider == nullptr || lane == nullptr) {
     base.blocked = LimitingFactor::provider_not_ready;
-    base.remedy = "execution provider '" + policy.provider.str() + "' is not ready; see its line in this status";
+    base.remedy =
+        "execution provider '" + policy.provider.str() + "' is not ready; see its line in this status";
     post_([this, base] { engine_->on_readiness(base); });
     return;
   }
@@ -307,7 +329,8 @@ void DaemonWorld::prune_packages(const std::set<domain::PackageDigest>& leased) 
         if (pruned) {
           log_.write(Level::info, observe::Event::package_pruned, {{Field::count, *pruned}});
         } else if (pruned.error().code != domain::ErrorCode::busy) {
-          log_.write(Level::warning, observe::Event::package_pruned, {{Field::message, pruned.error().message}});
+          log_.write(Level::warning, observe::Event::package_pruned,
+                     {{Field::message, pruned.error().message}});
         }
       });
 }

@@ -25,8 +25,9 @@ struct WorldOptions {
 class DaemonWorld final : public reconcile::World {
  public:
   // `post` runs a function on the loop thread, soon; it may be called from any thread.
-  DaemonWorld(WorldOptions options, lifecycle::Performer& performer, lifecycle::Vault& vault, package::Cache& cache,
-              plugin::PluginHost& plugins, observe::Log& log, std::function<void(std::function<void()>)> post);
+  DaemonWorld(WorldOptions options, lifecycle::Performer& performer, lifecycle::Vault& vault,
+              package::Cache& cache, plugin::PluginHost& plugins, observe::Log& log,
+              std::function<void(std::function<void()>)> post);
   ~DaemonWorld() override;
 
   // The engine that gets the answers; set once, before its first turn.

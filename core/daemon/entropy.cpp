@@ -13,7 +13,8 @@ namespace agent::daemon {
 namespace {
 
 void fill_random(void* bytes, std::size_t size) {
-  // Up to 256 bytes come whole once the kernel's pool is seeded; an agent without randomness must not mint ids.
+  // Up to 256 bytes come whole once the kernel's pool is seeded; an agent without randomness must not mint
+  // ids.
   if (::getrandom(bytes, size, 0) != static_cast<ssize_t>(size)) std::abort();
 }
 
@@ -64,7 +65,7 @@ std::string machine_id() {
     std::string id;
     if (file >> id && !id.empty() && id.size() <= 64) return id;
   }
-  return {};
+  return "no-machine-id";
 }
 
 }  // namespace agent::daemon

@@ -12,7 +12,7 @@ std::string random_uuid();  // version 4, lower case
 std::string random_hex(std::size_t digits);
 double random_unit();  // in [0, 1)
 domain::Instant instant_now(const domain::BootId& boot);
-// The machine's id where it has one; empty otherwise, and then no journal is refused for another machine.
+// The machine's id; one word for all machines without one, whose journals are then not told apart.
 std::string machine_id();
 
 }  // namespace agent::daemon

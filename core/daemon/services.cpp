@@ -56,18 +56,25 @@ Result<std::vector<std::string>> KvBridge::list(const InstanceName& instance, st
       [this, instance, prefix = std::string(prefix)] { return journal_.kv_list(instance, prefix); });
 }
 
-Result<domain::ProcessIdentity> ProcessBridge::spawn_held(plugin::Call&, const plugin::ProcessRequest& request) {
-  return host_.spawn_held({.key = request.key, .argv = request.argv, .environment = request.environment,
-                           .directory = request.directory, .uid = request.uid, .gid = request.gid});
+Result<domain::ProcessIdentity> ProcessBridge::spawn_held(plugin::Call&,
+                                                          const plugin::ProcessRequest& request) {
+  return host_.spawn_held({.key = request.key,
+                           .argv = request.argv,
+                           .environment = request.environment,
+                           .directory = request.directory,
+                           .uid = request.uid,
+                           .gid = request.gid});
 }
 
-Result<void> ProcessBridge::release(plugin::Call& call, std::string_view key, const domain::ProcessIdentity& identity,
-                                    std::string_view secret_name, std::string_view secret) {
+Result<void> ProcessBridge::release(plugin::Call& call, std::string_view key,
+                                    const domain::ProcessIdentity& identity, std::string_view secret_name,
+                                    std::string_view secret) {
   return host_.release(key, identity, secret_name, secret, call.remaining());
 }
 
 Result<plugin::EnvironmentState> ProcessBridge::inspect(plugin::Call&, std::string_view key,
-                                                        const domain::ProcessIdentity& identity, int& signal) {
+                                                        const domain::ProcessIdentity& identity,
+                                                        int& signal) {
   auto state = host_.inspect(key, identity);
   if (!state) return state.error();
   plugin::EnvironmentState answer;
@@ -86,8 +93,8 @@ Result<plugin::EnvironmentState> ProcessBridge::inspect(plugin::Call&, std::stri
   return answer;
 }
 
-Result<void> ProcessBridge::stop(plugin::Call& call, std::string_view key, const domain::ProcessIdentity& identity,
-                                 domain::Millis grace) {
+Result<void> ProcessBridge::stop(plugin::Call& call, std::string_view key,
+                                 const domain::ProcessIdentity& identity, domain::Millis grace) {
   return host_.stop(key, identity, grace, [&call] { return call.cancelled(); });
 }
 

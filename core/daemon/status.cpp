@@ -83,23 +83,23 @@ json target_document(const reconcile::TargetView& view) {
 }
 
 json instance_document(const plugin::InstanceStatus& instance) {
-  return {{"name", instance.name.str()},
-          {"kind", word(plugin::to_string(instance.kind))},
-          {"plugin", instance.plugin},
-          {"version", instance.version},
-          {"ready", instance.ready},
-          {"stuck", instance.stuck},
+  return {{"name", instance.name.str()}, {"kind", word(plugin::to_string(instance.kind))},
+          {"plugin", instance.plugin},   {"version", instance.version},
+          {"ready", instance.ready},     {"stuck", instance.stuck},
           {"refusal", instance.refusal}};
 }
 
 json attempts_array(const std::vector<Attempt>& attempts) {
   json rows = json::array();
-  for (const Attempt& attempt : attempts) rows.push_back(attempt_document(attempt));
+  for (const Attempt& attempt : attempts)
+    rows.push_back(attempt_document(attempt));
   return rows;
 }
 
 // Text that is not UTF-8 is replaced, never a reason to answer nothing.
-std::string dump(const json& document) { return document.dump(-1, ' ', false, json::error_handler_t::replace); }
+std::string dump(const json& document) {
+  return document.dump(-1, ' ', false, json::error_handler_t::replace);
+}
 
 }  // namespace
 
@@ -114,9 +114,12 @@ std::string status_json(const StatusInput& input, const reconcile::Engine& engin
                 {"targets", json::array()},
                 {"attempts", attempts_array(engine.attempts())},
                 {"notices", input.notices}};
-  for (const auto& view : engine.policies()) document["policies"].push_back(policy_document(view));
-  for (const auto& view : engine.targets()) document["targets"].push_back(target_document(view));
-  for (const auto& instance : input.instances) document["instances"].push_back(instance_document(instance));
+  for (const auto& view : engine.policies())
+    document["policies"].push_back(policy_document(view));
+  for (const auto& view : engine.targets())
+    document["targets"].push_back(target_document(view));
+  for (const auto& instance : input.instances)
+    document["instances"].push_back(instance_document(instance));
   if (!engine.journal_error().empty()) document["notices"].push_back(engine.journal_error());
   return dump(document);
 }

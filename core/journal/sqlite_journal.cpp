@@ -20,7 +20,7 @@ namespace {
 
 class SqliteJournal final : public Journal {
  public:
-  SqliteJournal(Opened opened, bool read_only)
+  SqliteJournal(Opened&& opened, bool read_only)
       : database_(std::move(opened.database)),
         installation_(std::move(opened.installation)),
         read_only_(read_only) {}

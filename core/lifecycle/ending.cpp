@@ -13,8 +13,8 @@ using domain::TerminationStep;
 namespace {
 
 void retry_cleanup(Attempt& attempt, const Context& context) {
-  attempt.cleanup_retry = domain::next_retry(attempt.cleanup_retry,
-                                             domain::cleanup_wait(attempt.cleanup_retry.tries + 1), context.now);
+  attempt.cleanup_retry = domain::next_retry(
+      attempt.cleanup_retry, domain::cleanup_wait(attempt.cleanup_retry.tries + 1), context.now);
 }
 
 void retry_deregistration(Attempt& attempt, domain::Millis asked, const Context& context) {
@@ -31,7 +31,8 @@ void registration_gone(Step& out, const Context& context) {
   if (attempt.termination && !domain::is_concluded(attempt.state)) {
     attempt.termination->step = TerminationStep::stop;
     attempt.cleanup_retry = {};
-  } else if (!domain::is_concluded(attempt.state) && next_launch_step(attempt) == EffectKind::register_runner) {
+  } else if (!domain::is_concluded(attempt.state) &&
+             next_launch_step(attempt) == EffectKind::register_runner) {
     // A launch looked for what an unanswered request may have left, and nothing is there: ask again.
     issue(out, EffectKind::register_runner, context.now);
   }
@@ -40,8 +41,10 @@ void registration_gone(Step& out, const Context& context) {
 void on_deregistered(Step& out, const event::Deregistered& answered, const Context& context) {
   Attempt& attempt = out.attempt;
   const bool live = !domain::is_concluded(attempt.state);
-  // The name of a registration that was removed is never this attempt's runner again, so its id is not recorded.
-  if (answered.found && answered.removal == event::Removal::busy && !attempt.runner) attempt.runner = answered.found;
+  // The name of a registration that was removed is never this attempt's runner again, so its id is not
+  // recorded.
+  if (answered.found && answered.removal == event::Removal::busy && !attempt.runner)
+    attempt.runner = answered.found;
   switch (answered.removal) {
     case event::Removal::gone: registration_gone(out, context); return;
     case event::Removal::not_listed:
@@ -78,7 +81,8 @@ void on_failed(Step& out, EffectKind kind, const event::Failed& failed, const Co
       attempt.launch_retry = domain::next_retry(attempt.launch_retry, wait, context.now);
       return;
     }
-    conclude(out, {.kind = domain::OutcomeKind::failed, .reason = domain::FailureReason::jit_request_failed}, context);
+    conclude(out, {.kind = domain::OutcomeKind::failed, .reason = domain::FailureReason::jit_request_failed},
+             context);
     return;
   }
   retry_deregistration(attempt, failed.retry_after, context);

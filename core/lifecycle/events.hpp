@@ -31,8 +31,8 @@ struct Stopped {};
 struct Destroyed {};
 struct Scrubbed {};
 
-// How GitHub answered a removal. `not_listed` is an absence by name: it proves nothing about a request whose answer may
-// still be on its way.
+// How GitHub answered a removal. `not_listed` is an absence by name: it proves nothing about a request whose
+// answer may still be on its way.
 enum class Removal { gone, not_listed, busy };
 struct Deregistered {
   Removal removal = Removal::gone;
@@ -57,9 +57,10 @@ struct Resumed {};       // a daemon started and found this row
 
 }  // namespace event
 
-using EventBody = std::variant<event::Acquired, event::Materialized, event::Prepared, event::Registered, event::Held,
-                               event::Started, event::Stopped, event::Destroyed, event::Scrubbed, event::Deregistered,
-                               event::Failed, event::Observed, event::Timer, event::OperatorStop, event::Resumed>;
+using EventBody =
+    std::variant<event::Acquired, event::Materialized, event::Prepared, event::Registered, event::Held,
+                 event::Started, event::Stopped, event::Destroyed, event::Scrubbed, event::Deregistered,
+                 event::Failed, event::Observed, event::Timer, event::OperatorStop, event::Resumed>;
 
 struct Event {
   domain::AttemptId attempt;

@@ -40,7 +40,8 @@ Verdict judge_registration(ErrorCode code) {
 
 // What a failure of each launch step means, by its code alone.
 Verdict judge(EffectKind kind, ErrorCode code) {
-  const bool hopeless = code == ErrorCode::invalid || code == ErrorCode::denied || code == ErrorCode::unsupported;
+  const bool hopeless =
+      code == ErrorCode::invalid || code == ErrorCode::denied || code == ErrorCode::unsupported;
   switch (kind) {
     case EffectKind::acquire_package: return judge_package(code);
     case EffectKind::materialize:
@@ -65,11 +66,12 @@ void fail_step(Step& out, EffectKind kind, const event::Failed& failure, const C
   conclude(out, {.kind = domain::OutcomeKind::failed, .reason = verdict.reason}, context);
 }
 
-// The listener may be alive and nobody knows. The secret is spent either way, so supervision takes over from the
-// identity that the row holds and concludes by what it sees.
+// The listener may be alive and nobody knows. The secret is spent either way, so supervision takes over from
+// the identity that the row holds and concludes by what it sees.
 void fail_release(Step& out, const event::Failed& failure, const Context& context) {
   if (!failure.process_existed) {
-    conclude(out, {.kind = domain::OutcomeKind::failed, .reason = FailureReason::process_start_failed}, context);
+    conclude(out, {.kind = domain::OutcomeKind::failed, .reason = FailureReason::process_start_failed},
+             context);
     return;
   }
   if (!domain::transition(out.attempt, State::starting, context.now)) return;

@@ -29,8 +29,8 @@ void compensate(Step& out, const Event& event, const Context& context) {
 
 void on_resumed(Step& out, const Context& context) {
   Attempt& attempt = out.attempt;
-  // Launch effects died with the process that issued them, and no launch is resumed: what they left is found by
-  // observation. Repeatable effects are issued anew by progress().
+  // Launch effects died with the process that issued them, and no launch is resumed: what they left is found
+  // by observation. Repeatable effects are issued anew by progress().
   attempt.pending.reset();
   attempt.launch_retry = {};
   if (attempt.cleanup_retry.tries > 0) attempt.cleanup_retry.due = context.now;
@@ -40,7 +40,8 @@ void on_resumed(Step& out, const Context& context) {
 void on_operator_stop(Step& out, const Context& context) {
   Attempt& attempt = out.attempt;
   if (domain::is_concluded(attempt.state) || attempt.termination) return;
-  attempt.termination = domain::Termination{domain::TerminationKind::by_operator, domain::TerminationStep::stop};
+  attempt.termination =
+      domain::Termination{domain::TerminationKind::by_operator, domain::TerminationStep::stop};
   const bool may_have_run = attempt.pending && (attempt.pending->kind == EffectKind::spawn_held ||
                                                 attempt.pending->kind == EffectKind::release);
   // Nothing can run before a process is held, so a launch that has not come that far ends at once.

@@ -1,7 +1,7 @@
 // The attempt machine: launch, supervision, termination, clean-up and recovery in one pure function.
 //
-// step() never does anything: it answers the new row and the effects to be issued once that row is durable. At most one
-// changing effect of an attempt is in flight, and the row names it before it is issued.
+// step() never does anything: it answers the new row and the effects to be issued once that row is durable.
+// At most one changing effect of an attempt is in flight, and the row names it before it is issued.
 #pragma once
 
 #include <vector>
@@ -19,7 +19,7 @@ struct Order {
 
 struct Context {
   domain::Instant now;
-  bool demand_persists = true;  // the policy still has a queued job, or nobody knows
+  bool demand_persists = true;    // the policy still has a queued job, or nobody knows
   bool launching_allowed = true;  // false: no launch step is tried again
 };
 
@@ -33,7 +33,8 @@ struct Step {
 
 Step step(const domain::Attempt& attempt, const Event& event, const Context& context);
 
-// The first step of a launch: a row in `allocated` with its first effect. `attempt` carries the write-once facts.
+// The first step of a launch: a row in `allocated` with its first effect. `attempt` carries the write-once
+// facts.
 Step begin(domain::Attempt attempt, const domain::Instant& now);
 
 // True while launch effects of this process own the attempt; observations do not apply then.

@@ -21,12 +21,13 @@ struct Apply {
   bool operator()(const domain::Defer&) const { return false; }
   bool operator()(const domain::Adopt&) const { return false; }
   bool operator()(const domain::ResumeTermination&) const { return false; }  // progress() issues the step
-  bool operator()(const domain::Stop&) const { return false; }   // destroying includes stopping
-  bool operator()(const domain::Clean&) const { return false; }  // progress() issues it
+  bool operator()(const domain::Stop&) const { return false; }               // destroying includes stopping
+  bool operator()(const domain::Clean&) const { return false; }              // progress() issues it
 
   bool operator()(const domain::Wait&) const {
     if (!domain::is_concluded(attempt().state) || attempt().pending) return false;
-    if (attempt().cleanup_retry.tries > 0 && !domain::reached(attempt().cleanup_retry.due, context.now)) return false;
+    if (attempt().cleanup_retry.tries > 0 && !domain::reached(attempt().cleanup_retry.due, context.now))
+      return false;
     attempt().cleanup_retry = domain::next_retry(
         attempt().cleanup_retry, domain::cleanup_wait(attempt().cleanup_retry.tries + 1), context.now);
     return false;
@@ -55,7 +56,8 @@ struct Apply {
     record_exit();
     domain::Outcome outcome = decision.outcome;
     outcome.out_of_memory = attempt().out_of_memory;
-    if (seen.github == domain::GithubView::absent && (attempt().runner || absence_proves(attempt(), context.now))) {
+    if (seen.github == domain::GithubView::absent &&
+        (attempt().runner || absence_proves(attempt(), context.now))) {
       attempt().absence_observed = true;
     }
     conclude(out, outcome, context);
@@ -64,10 +66,10 @@ struct Apply {
   }
 
   bool operator()(const domain::Terminate& decision) const {
-    attempt().termination = domain::Termination{
-        .kind = decision.kind,
-        .step = domain::deregisters_first(decision.kind) ? domain::TerminationStep::deregister
-                                                         : domain::TerminationStep::stop};
+    attempt().termination = domain::Termination{.kind = decision.kind,
+                                                .step = domain::deregisters_first(decision.kind)
+                                                            ? domain::TerminationStep::deregister
+                                                            : domain::TerminationStep::stop};
     attempt().cleanup_retry = {};
     return false;
   }

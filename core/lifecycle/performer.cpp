@@ -12,14 +12,16 @@ using plugin::Call;
 namespace {
 
 Performed failed(const domain::Error& error, bool process_existed = false) {
-  return {event::Failed{.code = error.code, .retry_after = error.retry_after, .process_existed = process_existed},
-          error.message};
+  return {
+      event::Failed{.code = error.code, .retry_after = error.retry_after, .process_existed = process_existed},
+      error.message};
 }
 
 // A plugin that is not there now may be there later, so what it would have answered is unknown.
 domain::Error not_loaded(const char* what, const domain::InstanceName& name) {
   return {.code = ErrorCode::unreachable,
-          .message = std::string(what) + " '" + name.str() + "' is not ready; see `runner-manager status` for the reason",
+          .message = std::string(what) + " '" + name.str() +
+                     "' is not ready; see `runner-manager status` for the reason",
           .retry_after = domain::Millis{0}};
 }
 
@@ -33,8 +35,11 @@ class SourceAdapter final : public package::Source {
     if (!offers) return offers.error();
     std::vector<package::Offer> answer;
     for (plugin::PackageOffer& offer : *offers) {
-      answer.push_back({.version = std::move(offer.version), .filename = std::move(offer.filename),
-                        .sha256 = std::move(offer.sha256), .size = offer.size, .ref = std::move(offer.ref)});
+      answer.push_back({.version = std::move(offer.version),
+                        .filename = std::move(offer.filename),
+                        .sha256 = std::move(offer.sha256),
+                        .size = offer.size,
+                        .ref = std::move(offer.ref)});
     }
     return answer;
   }
@@ -42,9 +47,8 @@ class SourceAdapter final : public package::Source {
   Result<void> fetch(std::string_view ref, std::int64_t offset, std::string_view validator,
                      Receiver& receiver) override {
     const plugin::PackageSource::Receiver sink{
-        .begin = [&receiver](std::int64_t total, std::string_view seen, bool restarted) {
-          return receiver.begin(total, seen, restarted);
-        },
+        .begin = [&receiver](std::int64_t total, std::string_view seen,
+                             bool restarted) { return receiver.begin(total, seen, restarted); },
         .chunk = [&receiver](std::string_view bytes) { return receiver.chunk(bytes); }};
     return source_.fetch(call_, ref, offset, validator, sink);
   }
@@ -56,7 +60,9 @@ class SourceAdapter final : public package::Source {
 
 }  // namespace
 
-std::string runtime_name(const Attempt& attempt) { return attempt.runtime.substr(attempt.policy.root.size() + 1); }
+std::string runtime_name(const Attempt& attempt) {
+  return attempt.runtime.substr(attempt.policy.root.size() + 1);
+}
 
 plugin::ExecutionProvider* Performer::provider_of(const Attempt& attempt) {
   return world_.plugins->provider(attempt.policy.provider);
@@ -74,14 +80,15 @@ Performed Performer::acquire_package(Call& call, const Attempt& attempt) {
   plugin::PackageSource* source = world_.plugins->package_source(attempt.policy.package_source);
   if (source == nullptr) return failed(not_loaded("package source", attempt.policy.package_source));
   SourceAdapter adapter(*source, call);
-  const package::Query query{.target = attempt.policy.target.str(), .os = world_.os,
-                             .architecture = world_.architecture};
+  const package::Query query{
+      .target = attempt.policy.target.str(), .os = world_.os, .architecture = world_.architecture};
   auto installed = world_.cache->acquire(adapter, query, [&call] { return call.cancelled(); });
   if (!installed) return failed(installed.error());
   return {event::Acquired{.digest = installed->digest, .downloaded = installed->downloaded}, {}};
 }
 
-// A try of this attempt that broke off leaves a directory that only this row may name, so it is removed and made anew.
+// A try of this attempt that broke off leaves a directory that only this row may name, so it is removed and
+// made anew.
 Performed Performer::materialize(Call& call, const Attempt& attempt) {
   const std::string& root = attempt.policy.root;
   const std::string name = runtime_name(attempt);
@@ -90,7 +97,8 @@ Performed Performer::materialize(Call& call, const Attempt& attempt) {
     if (!removed) return failed(removed.error());
   }
   if (auto created = workspace::create_runtime(root, name); !created) return failed(created.error());
-  auto copied = world_.cache->materialize(*attempt.package, attempt.runtime, [&call] { return call.cancelled(); });
+  auto copied =
+      world_.cache->materialize(*attempt.package, attempt.runtime, [&call] { return call.cancelled(); });
   if (!copied) return failed(copied.error());
   return {event::Materialized{}, {}};
 }
@@ -184,13 +192,15 @@ Performed Performer::deregister(Call& call, const Attempt& attempt) {
 }
 
 Performed Performer::scrub(Call&, const Attempt& attempt) {
-  if (auto written = workspace::write_record(world_.records, attempt); !written) return failed(written.error());
+  if (auto written = workspace::write_record(world_.records, attempt); !written)
+    return failed(written.error());
   auto removed = workspace::remove_runtime(attempt.policy.root, runtime_name(attempt));
   if (!removed) return failed(removed.error());
   if (!removed->complete) {
-    return failed({.code = ErrorCode::busy,
-                   .message = "the runtime directory still has entries: something writes to it while it is removed",
-                   .retry_after = domain::Millis{0}});
+    return failed(
+        {.code = ErrorCode::busy,
+         .message = "the runtime directory still has entries: something writes to it while it is removed",
+         .retry_after = domain::Millis{0}});
   }
   return {event::Scrubbed{}, {}};
 }
@@ -198,13 +208,20 @@ Performed Performer::scrub(Call&, const Attempt& attempt) {
 // No held process was ever journalled for a native attempt without an identity, so nothing of it can run.
 EnvironmentLook Performer::look(Call& call, const Attempt& attempt) {
   if (attempt.policy.provider_kind == domain::ProviderKind::native && !attempt.process) {
-    return {.view = domain::EnvironmentView::missing, .clean = false, .exit_code = {}, .out_of_memory = false};
+    return {
+        .view = domain::EnvironmentView::missing, .clean = false, .exit_code = {}, .out_of_memory = false};
   }
   plugin::ExecutionProvider* provider = provider_of(attempt);
   if (provider == nullptr) return {};
   auto state = provider->inspect(call, allocation_of(attempt));
   if (!state) return {};
-  return {.view = state->view, .clean = state->clean, .exit_code = state->exit_code,
+  // Nobody looks at an attempt whose launch is under way here, so this gate belongs to a daemon that died:
+  // the process behind it either got its secret and is about to run, or is about to end. Which of the two the
+  // next look will tell.
+  if (provider->holds() && state->view == domain::EnvironmentView::prepared) return {};
+  return {.view = state->view,
+          .clean = state->clean,
+          .exit_code = state->exit_code,
           .out_of_memory = state->out_of_memory};
 }
 

@@ -1,5 +1,6 @@
-// How each effect is really done: plugins, package cache and files. Every function blocks, runs in a lane, and answers
-// the event that ends the effect. Nothing here decides; what a failure means is the machine's business.
+// How each effect is really done: plugins, package cache and files. Every function blocks, runs in a lane,
+// and answers the event that ends the effect. Nothing here decides; what a failure means is the machine's
+// business.
 #pragma once
 
 #include <functional>

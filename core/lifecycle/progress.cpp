@@ -30,7 +30,8 @@ void progress_launch(Step& out, const Context& context) {
     conclude(out, {.kind = domain::OutcomeKind::failed, .reason = reason}, context);
     return;
   }
-  // A registration is never asked for twice blindly: what the first request may have left is removed by name first.
+  // A registration is never asked for twice blindly: what the first request may have left is removed by name
+  // first.
   const bool look_first = *next == EffectKind::register_runner && attempt.jit_requested_at;
   issue(out, look_first ? EffectKind::deregister : *next, context.now);
 }

@@ -10,7 +10,8 @@ void wipe(std::string& secret) {
 }
 
 Vault::~Vault() {
-  for (auto& [attempt, secret] : secrets_) wipe(secret);
+  for (auto& [attempt, secret] : secrets_)
+    wipe(secret);
 }
 
 void Vault::put(const domain::AttemptId& attempt, std::string& secret) {

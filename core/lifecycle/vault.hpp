@@ -1,5 +1,5 @@
-// Where one-time secrets live between the registration and the start: in memory only, one for each attempt, each taken
-// once. A crash loses them, by design.
+// Where one-time secrets live between the registration and the start: in memory only, one for each attempt,
+// each taken once. A crash loses them, by design.
 #pragma once
 
 #include <map>
@@ -22,7 +22,8 @@ class Vault {
   Vault& operator=(const Vault&) = delete;
   ~Vault();
 
-  // Moves the secret in and wipes the source. An earlier one of the attempt is wiped: its registration is gone.
+  // Moves the secret in and wipes the source. An earlier one of the attempt is wiped: its registration is
+  // gone.
   void put(const domain::AttemptId& attempt, std::string& secret);
   // Moves the secret out; nothing if it was taken or dropped before. The caller wipes it.
   std::optional<std::string> take(const domain::AttemptId& attempt);

@@ -103,7 +103,7 @@ Result<Discovered> PluginHost::State::find(const std::string& id) const {
   for (Discovered& found : discover_plugins(options.directories, options.trust_any_owner)) {
     if (found.manifest.id != id) continue;
     if (found.refusal) return plugin_error(ErrorCode::invalid, id, *found.refusal);
-    return std::move(found);
+    return Result<Discovered>(std::move(found));
   }
   return plugin_error(ErrorCode::not_found, id,
                       "there is no usable manifest of it in the plugin directories; install it.");

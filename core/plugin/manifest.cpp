@@ -159,7 +159,9 @@ std::optional<std::string> untrusted(const std::string& path) {
     if (S_ISLNK(info.st_mode)) return each.string() + " is a symbolic link; put the file itself there.";
     if (info.st_uid != 0 && info.st_uid != ::geteuid())
       return each.string() + " belongs to another account; run chown root on it.";
-    if ((info.st_mode & 022) != 0)
+    // In a sticky directory such as /tmp nobody but the owner can replace what is checked here.
+    const bool sticky = S_ISDIR(info.st_mode) && (info.st_mode & S_ISVTX) != 0 && each != fs::path(path);
+    if ((info.st_mode & 022) != 0 && !sticky)
       return each.string() + " can be changed by other accounts; run chmod go-w on it.";
     if (each == each.parent_path()) return std::nullopt;
   }

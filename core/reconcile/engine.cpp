@@ -21,8 +21,8 @@ constexpr std::int64_t kHistoryPruneStep = 500;
 std::string word(domain::State state) { return std::string(domain::to_string(state)); }
 
 bool settled(const Attempt& attempt) {
-  return attempt.state == domain::State::cleaned && !attempt.deregistration_owed && !attempt.replacement_wanted &&
-         !attempt.pending;
+  return attempt.state == domain::State::cleaned && !attempt.deregistration_owed &&
+         !attempt.replacement_wanted && !attempt.pending;
 }
 
 void consider(std::optional<Instant>& soonest, const std::optional<Instant>& candidate, const Instant& now) {
@@ -86,7 +86,8 @@ lifecycle::Context Engine::context_for(const Attempt& attempt) const {
 void Engine::stage(const lifecycle::Event& event) {
   const auto found = live_.find(event.attempt);
   if (found == live_.end()) return;  // an answer for an attempt that is settled: nothing is left to change
-  adopt_step(found->second, lifecycle::step(found->second.attempt, event, context_for(found->second.attempt)));
+  adopt_step(found->second,
+             lifecycle::step(found->second.attempt, event, context_for(found->second.attempt)));
 }
 
 void Engine::adopt_step(Live& live, lifecycle::Step step) {
@@ -99,7 +100,8 @@ void Engine::adopt_step(Live& live, lifecycle::Step step) {
   before_.try_emplace(id, live);
   if (step.attempt.state != old.state) {
     live.changed_tick = ++tick_;
-    records_.push_back({.attempt = id, .at = step.attempt.changed_at, .word = word(step.attempt.state), .detail = {}});
+    records_.push_back(
+        {.attempt = id, .at = step.attempt.changed_at, .word = word(step.attempt.state), .detail = {}});
     if (step.attempt.state == domain::State::cleaned) prune_wanted_ = true;
     if (step.attempt.state == domain::State::starting) forgive_policy(step.attempt.policy.name);
     if (!domain::is_live(step.attempt.state)) {
@@ -113,8 +115,10 @@ void Engine::adopt_step(Live& live, lifecycle::Step step) {
   if (step.orders.empty()) return;
   // The row may still change in this turn; what is issued is the row as it was committed.
   for (const lifecycle::Order& order : step.orders) {
-    records_.push_back({.attempt = id, .at = live.attempt.pending ? live.attempt.pending->issued_at : world_.now(),
-                        .word = std::string(domain::to_string(order.kind)), .detail = {}});
+    records_.push_back({.attempt = id,
+                        .at = live.attempt.pending ? live.attempt.pending->issued_at : world_.now(),
+                        .word = std::string(domain::to_string(order.kind)),
+                        .detail = {}});
     staged_.push_back({.kind = order.kind, .seq = order.seq, .attempt = nullptr});
     staged_.back().attempt = std::make_shared<const Attempt>(live.attempt);
   }
@@ -127,7 +131,8 @@ void Engine::create(Attempt attempt) {
   live.attempt.policy = attempt.policy;
   created_.insert(id);
   adopt_step(live, lifecycle::begin(std::move(attempt), world_.now()));
-  records_.push_back({.attempt = id, .at = live.attempt.changed_at, .word = word(live.attempt.state), .detail = {}});
+  records_.push_back(
+      {.attempt = id, .at = live.attempt.changed_at, .word = word(live.attempt.state), .detail = {}});
 }
 
 void Engine::take(Input& input) {
@@ -162,7 +167,8 @@ void Engine::turn() {
   retry_commit_at_.reset();
   std::deque<Input> inputs;
   inputs.swap(inputs_);
-  for (Input& input : inputs) take(input);
+  for (Input& input : inputs)
+    take(input);
   raise_timers();
   begin_due_passes();
   if (!commit()) return;
@@ -176,7 +182,8 @@ bool Engine::commit() {
   for (const auto& [id, row] : before_) {
     if (!created_.contains(id)) batch.attempts.push_back(live_.at(id).attempt);
   }
-  for (const domain::AttemptId& id : created_) batch.attempts.push_back(live_.at(id).attempt);
+  for (const domain::AttemptId& id : created_)
+    batch.attempts.push_back(live_.at(id).attempt);
   batch.events = std::move(records_);
   records_.clear();
   const auto committed = batch.empty() ? domain::Result<void>() : journal_.commit(batch);
@@ -188,9 +195,12 @@ bool Engine::commit() {
   for (const auto& [id, row] : before_) {
     const Attempt& now = live_.at(id).attempt;
     if (now.state == row.attempt.state && !created_.contains(id)) continue;
-    log_.write(Level::info, observe::Event::attempt_state_changed,
-               {{Field::attempt, id.str()}, {Field::policy, now.policy.name.str()}, {Field::state, word(now.state)},
-                {Field::previous_state, created_.contains(id) ? std::string("none") : word(row.attempt.state)}});
+    log_.write(
+        Level::info, observe::Event::attempt_state_changed,
+        {{Field::attempt, id.str()},
+         {Field::policy, now.policy.name.str()},
+         {Field::state, word(now.state)},
+         {Field::previous_state, created_.contains(id) ? std::string("none") : word(row.attempt.state)}});
   }
   before_.clear();
   created_.clear();
@@ -201,18 +211,21 @@ bool Engine::commit() {
 // Nothing of this turn happened: rows go back, answers wait, observations are made anew by the next pass.
 void Engine::roll_back(const domain::Error& error) {
   journal_error_ = error.message;
-  log_.write(Level::error, observe::Event::journal_failed,
-             {{Field::error_code, std::string(domain::to_string(error.code))}, {Field::message, error.message}});
+  log_.write(
+      Level::error, observe::Event::journal_failed,
+      {{Field::error_code, std::string(domain::to_string(error.code))}, {Field::message, error.message}});
   if (error.code == domain::ErrorCode::full) world_.release_reserve();
   for (auto& [id, row] : before_) {
     if (!created_.contains(id)) live_[id] = std::move(row);
   }
-  for (const domain::AttemptId& id : created_) live_.erase(id);
+  for (const domain::AttemptId& id : created_)
+    live_.erase(id);
   before_.clear();
   created_.clear();
   staged_.clear();
   dropped_secrets_.clear();
-  for (auto event = answered_.rbegin(); event != answered_.rend(); ++event) inputs_.emplace_front(std::move(*event));
+  for (auto event = answered_.rbegin(); event != answered_.rend(); ++event)
+    inputs_.emplace_front(std::move(*event));
   answered_.clear();
   retry_commit_at_ = domain::after(world_.now(), kCommitRetry);
 }
@@ -220,10 +233,12 @@ void Engine::roll_back(const domain::Error& error) {
 void Engine::issue_staged() {
   std::vector<Effect> effects;
   effects.swap(staged_);
-  for (const Effect& effect : effects) world_.perform(effect);
+  for (const Effect& effect : effects)
+    world_.perform(effect);
   std::vector<domain::AttemptId> dropped;
   dropped.swap(dropped_secrets_);
-  for (const domain::AttemptId& id : dropped) world_.drop_secret(id);
+  for (const domain::AttemptId& id : dropped)
+    world_.drop_secret(id);
 }
 
 // Settled attempts leave memory; what they leave on the disk is pruned when nothing copies or installs.
@@ -247,7 +262,8 @@ void Engine::forget_settled() {
     prune_wanted_ = false;
     std::set<domain::PackageDigest> leased;
     for (const auto& [id, live] : live_) {
-      if (live.attempt.package && live.attempt.state != domain::State::cleaned) leased.insert(*live.attempt.package);
+      if (live.attempt.package && live.attempt.state != domain::State::cleaned)
+        leased.insert(*live.attempt.package);
     }
     world_.prune_packages(leased);
   }
@@ -267,7 +283,8 @@ std::optional<Instant> Engine::next_wakeup() const {
   const Instant now = world_.now();
   std::optional<Instant> soonest;
   if (retry_commit_at_) return retry_commit_at_;
-  for (const auto& [id, live] : live_) consider(soonest, lifecycle::next_due(live.attempt), now);
+  for (const auto& [id, live] : live_)
+    consider(soonest, lifecycle::next_due(live.attempt), now);
   for (const auto& [key, target] : targets_) {
     if (target.phase != Phase::idle) continue;
     if (target.again) return now;
@@ -299,7 +316,8 @@ std::int64_t Engine::active() const {
 
 std::vector<Attempt> Engine::attempts() const {
   std::vector<Attempt> rows;
-  for (const auto& [id, live] : live_) rows.push_back(live.attempt);
+  for (const auto& [id, live] : live_)
+    rows.push_back(live.attempt);
   std::sort(rows.begin(), rows.end(), [](const Attempt& left, const Attempt& right) {
     return std::pair(left.times.granted.wall_ms, left.id) < std::pair(right.times.granted.wall_ms, right.id);
   });

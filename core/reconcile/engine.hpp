@@ -1,5 +1,5 @@
-// The one loop: events in, rows committed, effects out. Owns the live attempts in memory and the journal behind them; one
-// thread calls it. The same object runs in the daemon and in the simulator.
+// The one loop: events in, rows committed, effects out. Owns the live attempts in memory and the journal
+// behind them; one thread calls it. The same object runs in the daemon and in the simulator.
 #pragma once
 
 #include <deque>
@@ -21,7 +21,8 @@ struct EngineOptions {
   std::int64_t target_cap = 0;
   domain::Millis poll_quiet{10'000};
   domain::Millis poll_active{60'000};
-  domain::Millis readiness_age{60'000};  // an older probe is asked anew, and admits nothing after five times that
+  domain::Millis readiness_age{
+      60'000};  // an older probe is asked anew, and admits nothing after five times that
   std::int64_t keep_attempts = 10'000;
   domain::Millis keep_for{30LL * 24 * 3600 * 1000};
 };
@@ -46,8 +47,8 @@ class Engine {
  public:
   Engine(EngineOptions options, World& world, journal::Journal& journal, observe::Log& log);
 
-  // Reads what is live and tells it that a daemon is there again. Launches stay closed for each target until its first
-  // pass has seen everything that was live.
+  // Reads what is live and tells it that a daemon is there again. Launches stay closed for each target until
+  // its first pass has seen everything that was live.
   domain::Result<void> start(std::vector<domain::Policy> policies);
 
   // Answers and hints; each only queues. Call turn() afterwards.

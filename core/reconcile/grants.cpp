@@ -21,8 +21,8 @@ LimitingFactor Engine::blocked_by(const Target& target, const PolicyState& state
   if (state.held_until && !domain::reached(*state.held_until, world_.now())) {
     return LimitingFactor::held_after_refusal;
   }
-  const bool aged = !state.probed_at ||
-                    domain::elapsed(*state.probed_at, world_.now()) > options_.readiness_age * 5;
+  const bool aged =
+      !state.probed_at || domain::elapsed(*state.probed_at, world_.now()) > options_.readiness_age * 5;
   if (aged) return LimitingFactor::provider_not_ready;
   return state.blocked;
 }
@@ -30,7 +30,8 @@ LimitingFactor Engine::blocked_by(const Target& target, const PolicyState& state
 void Engine::allocate(const TargetKey& key, Target& target, const std::vector<domain::Job>& jobs) {
   std::vector<domain::Policy> policies;
   for (const auto& [name, state] : policies_) {
-    if (state.policy.gateway == key.gateway && state.policy.target == key.target) policies.push_back(state.policy);
+    if (state.policy.gateway == key.gateway && state.policy.target == key.target)
+      policies.push_back(state.policy);
   }
   std::map<domain::PolicyName, std::int64_t> queued;
   target.refused_jobs.clear();
@@ -45,7 +46,9 @@ void Engine::allocate(const TargetKey& key, Target& target, const std::vector<do
   for (const domain::Job& job : jobs) {
     if (!job.queued && !job.runner_name.empty()) running.insert(job.runner_name);
   }
-  domain::HostLimits host{.capacity = options_.host_capacity, .active = active(), .target_cap = options_.target_cap,
+  domain::HostLimits host{.capacity = options_.host_capacity,
+                          .active = active(),
+                          .target_cap = options_.target_cap,
                           .active_of_target = {}};
   std::map<domain::PolicyName, domain::PolicyDemand> demand_of;
   for (const auto& [id, live] : live_) {
@@ -96,7 +99,8 @@ void Engine::grant(PolicyState& state, std::int64_t count) {
     attempt.runtime = state.policy.root + "/" + domain::runtime_directory_name(attempt.id);
     attempt.times.demand_seen = now;
     log_.write(Level::info, observe::Event::attempt_granted,
-               {{Field::attempt, attempt.id.str()}, {Field::policy, state.policy.name.str()},
+               {{Field::attempt, attempt.id.str()},
+                {Field::policy, state.policy.name.str()},
                 {Field::target, state.policy.target.str()}});
     create(std::move(attempt));
   }
@@ -136,7 +140,8 @@ void Engine::hold_policy(const Attempt& attempt) {
   const bool reasoned = attempt.outcome && attempt.outcome->reason;
   state.held_reason = std::string(reasoned ? domain::to_string(*attempt.outcome->reason) : "other");
   log_.write(Level::error, observe::Event::policy_held,
-             {{Field::policy, state.policy.name.str()}, {Field::reason, state.held_reason},
+             {{Field::policy, state.policy.name.str()},
+              {Field::reason, state.held_reason},
               {Field::tries, state.refusals},
               {Field::wait_ms, static_cast<std::int64_t>(domain::hold_wait(state.refusals).count())}});
 }
@@ -159,7 +164,8 @@ std::vector<PolicyView> Engine::policies() const {
     view.limited_by = state.limited_by;
     view.remedy = state.remedy;
     view.note = state.note;
-    const auto target = targets_.find({.gateway = state.policy.gateway, .target = state.policy.target});
+    const auto target =
+        targets_.find(TargetKey{.gateway = state.policy.gateway, .target = state.policy.target});
     if (target != targets_.end()) {
       const LimitingFactor blocked = blocked_by(target->second, state);
       if (blocked != LimitingFactor::none) view.limited_by = blocked;

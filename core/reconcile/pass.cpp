@@ -1,5 +1,6 @@
-// One target's pass: look at the environments, list the runners, decide, ask for demand, allocate. The look comes before
-// the listing, and a listing counts for an attempt only if nothing changed about it since the listing was asked for.
+// One target's pass: look at the environments, list the runners, decide, ask for demand, allocate. The look
+// comes before the listing, and a listing counts for an attempt only if nothing changed about it since the
+// listing was asked for.
 #include <algorithm>
 
 #include "domain/backoff.hpp"
@@ -43,15 +44,16 @@ domain::Observation merge(const Look& look) {
   return seen;
 }
 
-void add_listing(domain::Observation& seen, const Attempt& attempt, const std::vector<ListedRunner>& runners) {
+void add_listing(domain::Observation& seen, const Attempt& attempt,
+                 const std::vector<ListedRunner>& runners) {
   const std::string name = domain::runner_name(attempt.id);
   seen.github = domain::GithubView::absent;
   for (const ListedRunner& runner : runners) {
     if (runner.name != name) continue;
     seen.listed_runner = runner.id;
-    seen.github = !runner.online  ? domain::GithubView::offline
-                  : runner.busy   ? domain::GithubView::busy
-                                  : domain::GithubView::idle;
+    seen.github = !runner.online ? domain::GithubView::offline
+                  : runner.busy  ? domain::GithubView::busy
+                                 : domain::GithubView::idle;
     return;
   }
 }
@@ -82,7 +84,8 @@ void Engine::begin_pass(const TargetKey& key, Target& target) {
   target.looks.clear();
   for (const auto& [id, live] : live_) {
     const Attempt& attempt = live.attempt;
-    if (!belongs_to(attempt, key) || !domain::is_live(attempt.state) || lifecycle::in_bring_up(attempt)) continue;
+    if (!belongs_to(attempt, key) || !domain::is_live(attempt.state) || lifecycle::in_bring_up(attempt))
+      continue;
     target.awaited.insert(id);
     world_.look(std::make_shared<const Attempt>(attempt), target.pass);
   }
@@ -130,12 +133,13 @@ void Engine::take_inventory(const Inventory& inventory) {
   ask_demand(found->first, target);
 }
 
-// Every attempt that was looked at is decided. Launches stay closed while something that was live at the start could not
-// be reconciled.
+// Every attempt that was looked at is decided. Launches stay closed while something that was live at the
+// start could not be reconciled.
 void Engine::observe_all(const TargetKey& key, Target& target, const Inventory* inventory) {
   std::map<domain::PolicyName, std::int64_t> live_of_policy;
   for (const auto& [id, live] : live_) {
-    if (belongs_to(live.attempt, key) && domain::is_live(live.attempt.state)) ++live_of_policy[live.attempt.policy.name];
+    if (belongs_to(live.attempt, key) && domain::is_live(live.attempt.state))
+      ++live_of_policy[live.attempt.policy.name];
   }
   bool all_reconciled = true;
   for (const auto& [id, look] : target.looks) {
@@ -205,15 +209,17 @@ void Engine::end_pass(const TargetKey& key, Target& target, const std::optional<
   if (failure) {
     note_failure(target, *failure);
     log_.write(Level::warning, observe::Event::pass_failed,
-               {{Field::target, key.target.str()}, {Field::instance, key.gateway.str()},
+               {{Field::target, key.target.str()},
+                {Field::instance, key.gateway.str()},
                 {Field::error_code, std::string(domain::to_string(failure->code))},
                 {Field::message, failure->message}});
     for (auto& [name, state] : policies_) {
-      if (state.policy.gateway == key.gateway && state.policy.target == key.target) state.limited_by = target.trouble;
+      if (state.policy.gateway == key.gateway && state.policy.target == key.target)
+        state.limited_by = target.trouble;
     }
     const Millis wait = domain::doubling(options_.poll_quiet, target.failures, domain::kMaximumWait);
-    const auto jittered = Millis{static_cast<std::int64_t>(static_cast<double>(wait.count()) *
-                                                           (0.75 + 0.25 * world_.jitter()))};
+    const auto jittered = Millis{
+        static_cast<std::int64_t>(static_cast<double>(wait.count()) * (0.75 + 0.25 * world_.jitter()))};
     target.next_poll = domain::after(now, std::max(jittered, Millis{1}));
     target.again = false;  // what happened meanwhile waits for the gateway as well
     return;
@@ -229,15 +235,18 @@ void Engine::end_pass(const TargetKey& key, Target& target, const std::optional<
   const bool runs = std::any_of(live_.begin(), live_.end(), [&key](const auto& entry) {
     return belongs_to(entry.second.attempt, key) && domain::is_live(entry.second.attempt.state);
   });
-  target.next_poll =
-      domain::after(now, (runs ? options_.poll_active : options_.poll_quiet) * quota_factor(quota_left_percent));
+  target.next_poll = domain::after(
+      now, (runs ? options_.poll_active : options_.poll_quiet) * quota_factor(quota_left_percent));
 }
 
 std::vector<TargetView> Engine::targets() const {
   std::vector<TargetView> views;
   for (const auto& [key, target] : targets_) {
-    views.push_back({.target = key, .last_contact = target.last_contact, .error = target.error,
-                     .recovering = !target.recovered, .refused_jobs = target.refused_jobs});
+    views.push_back({.target = key,
+                     .last_contact = target.last_contact,
+                     .error = target.error,
+                     .recovering = !target.recovered,
+                     .refused_jobs = target.refused_jobs});
   }
   return views;
 }

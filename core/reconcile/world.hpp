@@ -1,6 +1,6 @@
-// Everything outside that the engine asks for, as data. The daemon performs it with plugins, files and processes; the
-// simulator performs it in a made world. Nothing here blocks, and each request is answered at most once, later, through
-// the engine's on_… functions.
+// Everything outside that the engine asks for, as data. The daemon performs it with plugins, files and
+// processes; the simulator performs it in a made world. Nothing here blocks, and each request is answered at
+// most once, later, through the engine's on_… functions.
 #pragma once
 
 #include <cstdint>

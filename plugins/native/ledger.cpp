@@ -76,8 +76,8 @@ Account Ledger::assign(const std::vector<Account>& pool, const Assignment& wante
 }
 
 std::optional<Assignment> Ledger::find(std::string_view attempt) const {
-  for (Assignment& each : all()) {
-    if (each.attempt == attempt) return std::move(each);
+  for (const Assignment& each : all()) {
+    if (each.attempt == attempt) return each;
   }
   return std::nullopt;
 }

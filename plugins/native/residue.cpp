@@ -86,7 +86,8 @@ std::size_t each_system_v(const char* table, std::uint32_t uid, const std::funct
   std::vector<std::string> columns;
   for (std::string name; names >> name;)
     columns.push_back(name);
-  const std::string id_column = std::string(table) + "id";
+  // The table of message queues calls its ids otherwise than its file.
+  const std::string id_column = std::string(table) == "msg" ? "msqid" : std::string(table) + "id";
   std::size_t count = 0;
   for (std::string line; std::getline(file, line);) {
     std::istringstream fields(line);

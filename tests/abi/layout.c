@@ -1,5 +1,5 @@
-/* Prints size and member offsets of every struct of the ABI; a test compares them with the golden table. Structs only
- * grow at the end, so a line of a released table never changes. */
+/* Prints size and member offsets of every struct of the ABI; a test compares them with the golden table.
+ * Structs only grow at the end, so a line of a released table never changes. */
 #include <stdio.h>
 
 #include "rmgr/abi/execution_provider.h"

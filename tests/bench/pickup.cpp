@@ -41,7 +41,8 @@ int main(int argc, char** argv) {
     Values queued_to_exec, known_to_exec, beyond_package;
     for (const demo::Timing& timing : result.timings) {
       const auto& at = timing.attempt;
-      const std::int64_t package = (at.materialized_ms - at.demand_seen_ms) + (at.prepared_ms - at.materialized_ms) +
+      const std::int64_t package = (at.materialized_ms - at.demand_seen_ms) +
+                                   (at.prepared_ms - at.materialized_ms) +
                                    (timing.exec_ms - at.registered_ms);
       queued_to_exec.push_back(timing.exec_ms - timing.queued_ms);
       known_to_exec.push_back(timing.exec_ms - timing.known_ms);

@@ -58,18 +58,21 @@ int main(int argc, char** argv) {
   try {
     const demo::ShowResult result = demo::show(options);
     std::vector<std::int64_t> pickup;
-    for (const demo::Timing& timing : result.timings) pickup.push_back(timing.exec_ms - timing.queued_ms);
+    for (const demo::Timing& timing : result.timings)
+      pickup.push_back(timing.exec_ms - timing.queued_ms);
     const long long p50 = demo::percentile(pickup, 0.5);
     const long long p95 = demo::percentile(pickup, 0.95);
     const long long most = demo::percentile(pickup, 1.0);
     if (json) {
-      std::printf("{\"queued\": %d, \"completed\": %d, \"failed\": %d, \"leftovers\": %d, "
-                  "\"pickup_ms\": {\"p50\": %lld, \"p95\": %lld, \"max\": %lld}}\n",
-                  result.queued, result.completed, result.failed, result.leftovers.sum(), p50, p95, most);
+      std::printf(
+          "{\"queued\": %d, \"completed\": %d, \"failed\": %d, \"leftovers\": %d, "
+          "\"pickup_ms\": {\"p50\": %lld, \"p95\": %lld, \"max\": %lld}}\n",
+          result.queued, result.completed, result.failed, result.leftovers.sum(), p50, p95, most);
     } else {
-      std::printf("queued %d, completed %d, failed %d, leftovers %d; from queued to the listener's start: "
-                  "half within %lld ms, 95 of 100 within %lld ms\n",
-                  result.queued, result.completed, result.failed, result.leftovers.sum(), p50, p95);
+      std::printf(
+          "queued %d, completed %d, failed %d, leftovers %d; from queued to the listener's start: "
+          "half within %lld ms, 95 of 100 within %lld ms\n",
+          result.queued, result.completed, result.failed, result.leftovers.sum(), p50, p95);
     }
     return result.completed == result.queued && result.leftovers.sum() == 0 ? 0 : 1;
   } catch (const std::exception& failure) {

@@ -18,10 +18,13 @@ constexpr std::chrono::seconds kPatience{300};
 
 void print_change(const emulator::Summary& summary, const testkit::Agent& agent, std::string& last) {
   std::map<std::string, int> states;
-  for (const auto& attempt : agent.live_attempts()) ++states[attempt.state];
-  std::string line = "jobs: " + std::to_string(summary.queued) + " queued, " + std::to_string(summary.in_progress) +
-                     " running, " + std::to_string(summary.completed) + " done | runners:";
-  for (const auto& [state, count] : states) line += " " + std::to_string(count) + " " + state;
+  for (const auto& attempt : agent.live_attempts())
+    ++states[attempt.state];
+  std::string line = "jobs: " + std::to_string(summary.queued) + " queued, " +
+                     std::to_string(summary.in_progress) + " running, " + std::to_string(summary.completed) +
+                     " done | runners:";
+  for (const auto& [state, count] : states)
+    line += " " + std::to_string(count) + " " + state;
   if (states.empty()) line += " none";
   if (line != last) std::fprintf(stderr, "%s\n", line.c_str());
   last = line;
@@ -64,12 +67,16 @@ ShowResult show(const ShowOptions& options) {
     throw std::runtime_error("the agent did not start; its words: " +
                              testkit::run_program({"/bin/cat", directory / "stderr.log"}, nullptr));
   }
-  if (options.live) std::fprintf(stderr, "GitHub (emulated) at %s, agent %d\n", github.url().c_str(), agent.pid());
+  if (options.live)
+    std::fprintf(stderr, "GitHub (emulated) at %s, agent %d\n", github.url().c_str(), agent.pid());
 
   ShowResult result;
   const auto queue = [&](int count) {
-    github->queue({.repository = kRepository, .labels = {"self-hosted", "demo"}, .script = options.script,
-                   .count = count, .separate_runs = true});
+    github->queue({.repository = kRepository,
+                   .labels = {"self-hosted", "demo"},
+                   .script = options.script,
+                   .count = count,
+                   .separate_runs = true});
     result.queued += count;
   };
   queue(options.at_once > 0 ? std::min(options.at_once, options.jobs) : options.jobs);
@@ -92,12 +99,15 @@ ShowResult show(const ShowOptions& options) {
   result.peak_rss_bytes = agent.peak_rss_bytes();
 
   std::map<std::string, testkit::AttemptView> by_runner;
-  for (const testkit::AttemptView& attempt : agent.attempts()) by_runner["runner-manager-" + attempt.id] = attempt;
+  for (const testkit::AttemptView& attempt : agent.attempts())
+    by_runner["runner-manager-" + attempt.id] = attempt;
   for (const emulator::JobView& job : github->jobs()) {
     const auto attempt = by_runner.find(job.runner_name);
     if (job.listener_exec_at_ms == 0 || attempt == by_runner.end()) continue;
-    result.timings.push_back({.queued_ms = job.queued_at_ms, .known_ms = attempt->second.demand_seen_ms,
-                              .exec_ms = job.listener_exec_at_ms, .attempt = attempt->second});
+    result.timings.push_back({.queued_ms = job.queued_at_ms,
+                              .known_ms = attempt->second.demand_seen_ms,
+                              .exec_ms = job.listener_exec_at_ms,
+                              .attempt = attempt->second});
   }
   if (agent.terminate() != 0) throw std::runtime_error("the agent did not end with 0 after SIGTERM");
   return result;

@@ -52,7 +52,8 @@ TEST(Capacity, the_policys_maximum_holds) {
 
 TEST(Capacity, the_hosts_capacity_holds_over_all_policies) {
   Stage stage(3, [](AgentSetup& setup) {
-    setup.policies = {{.name = "one", .labels = {"one"}, .timeouts = {}}, {.name = "two", .labels = {"two"}, .timeouts = {}}};
+    setup.policies = {{.name = "one", .labels = {"one"}, .timeouts = {}},
+                      {.name = "two", .labels = {"two"}, .timeouts = {}}};
   });
   ASSERT_TRUE(stage.agent().start());
   const std::string script = Stage::wait_for(stage.path("runtimes/go"));
@@ -95,8 +96,12 @@ TEST(Capacity, the_minimum_keeps_runners_without_demand) {
 TEST(Capacity, a_gateway_that_fails_starts_nothing_and_recovers) {
   Stage stage(2);
   ASSERT_TRUE(stage.agent().start());
-  const auto fault = stage.github()->add_fault({.action = "status", .method = "GET", .path = "/repos/*/actions/runs",
-                                               .count = -1, .status = 502, .body = "<html>bad gateway</html>"});
+  const auto fault = stage.github()->add_fault({.action = "status",
+                                                .method = "GET",
+                                                .path = "/repos/*/actions/runs",
+                                                .count = -1,
+                                                .status = 502,
+                                                .body = "<html>bad gateway</html>"});
   stage.queue(1, "true");
   ASSERT_TRUE(eventually([&] {
     const auto policies = stage.agent().policies();

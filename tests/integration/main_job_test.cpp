@@ -14,7 +14,8 @@ TEST(MainJob, five_jobs_on_two_slots_all_run_once_and_leave_nothing) {
   EXPECT_EQ(summary.completed, 5);
   EXPECT_EQ(summary.failed, 0);
   EXPECT_EQ(summary.started_twice, 0);
-  for (const auto& job : stage.github()->jobs()) EXPECT_EQ(job.starts, 1);
+  for (const auto& job : stage.github()->jobs())
+    EXPECT_EQ(job.starts, 1);
   for (const auto& attempt : stage.agent().attempts()) {
     EXPECT_EQ(attempt.state, "cleaned");
     EXPECT_EQ(attempt.outcome, "completed_job");
@@ -49,7 +50,8 @@ TEST(MainJob, processes_that_a_job_leaves_behind_are_ended) {
   const std::string pid_file = stage.path("runtimes/left.pid");
   std::ofstream(pid_file).close();
   ASSERT_EQ(::chmod(pid_file.c_str(), 0666), 0);
-  stage.queue(1, "(setsid sh -c 'echo $$ > " + pid_file + "; exec sleep 600' </dev/null >/dev/null 2>&1 &); sleep 1");
+  stage.queue(
+      1, "(setsid sh -c 'echo $$ > " + pid_file + "; exec sleep 600' </dev/null >/dev/null 2>&1 &); sleep 1");
   ASSERT_TRUE(stage.settles(1));
   pid_t left = 0;
   std::ifstream(pid_file) >> left;

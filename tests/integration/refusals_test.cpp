@@ -11,8 +11,8 @@ namespace fs = std::filesystem;
 
 int exit_code_of_run(Stage& stage) {
   int exit_code = 0;
-  testkit::run_program({stage.setup().bin + "/runner-manager", "run", "--config", stage.agent().config_file()},
-                       &exit_code);
+  testkit::run_program(
+      {stage.setup().bin + "/runner-manager", "run", "--config", stage.agent().config_file()}, &exit_code);
   return exit_code;
 }
 
@@ -48,7 +48,8 @@ TEST(Refusal, a_root_that_everybody_may_write_is_not_used) {
   stage.queue(1, "true");
   ASSERT_TRUE(eventually([&] {
     const auto policies = stage.agent().policies();
-    return !policies.empty() && policies.front().limited_by == "root_refused" && !policies.front().remedy.empty();
+    return !policies.empty() && policies.front().limited_by == "root_refused" &&
+           !policies.front().remedy.empty();
   }));
   EXPECT_EQ(stage.github()->summary().registered_total, 0);
 }
@@ -79,8 +80,8 @@ TEST(CommandLine, attempts_are_readable_without_a_daemon) {
   ASSERT_EQ(attempts.size(), 1U);
   EXPECT_EQ(attempts.front().outcome, "completed_job");
   int exit_code = 0;
-  testkit::run_program({stage.setup().bin + "/runner-manager", "status", "--config", stage.agent().config_file()},
-                       &exit_code);
+  testkit::run_program(
+      {stage.setup().bin + "/runner-manager", "status", "--config", stage.agent().config_file()}, &exit_code);
   EXPECT_EQ(exit_code, 4);
 }
 

@@ -13,20 +13,23 @@ TEST(Restart, a_killed_daemon_adopts_its_runners_and_learns_how_they_ended) {
   stage.queue(3, Stage::wait_for(stage.path("runtimes/go")));
   ASSERT_TRUE(eventually([&] { return running(stage) == 3; }));
   std::vector<std::int64_t> before;
-  for (const auto& attempt : stage.agent().live_attempts()) before.push_back(attempt.pid);
+  for (const auto& attempt : stage.agent().live_attempts())
+    before.push_back(attempt.pid);
   std::sort(before.begin(), before.end());
 
   stage.agent().kill_hard();
   ASSERT_TRUE(stage.agent().start());
   std::vector<std::int64_t> after;
-  for (const auto& attempt : stage.agent().live_attempts()) after.push_back(attempt.pid);
+  for (const auto& attempt : stage.agent().live_attempts())
+    after.push_back(attempt.pid);
   std::sort(after.begin(), after.end());
   EXPECT_EQ(before, after);
   EXPECT_EQ(running(stage), 3);
 
   testkit::run_program({"/usr/bin/touch", stage.path("runtimes/go")}, nullptr);
   ASSERT_TRUE(stage.settles(3));
-  for (const auto& job : stage.github()->jobs()) EXPECT_EQ(job.starts, 1);
+  for (const auto& job : stage.github()->jobs())
+    EXPECT_EQ(job.starts, 1);
   for (const auto& attempt : stage.agent().attempts()) {
     EXPECT_EQ(attempt.outcome, "completed_job");
     EXPECT_TRUE(attempt.clean_exit);
@@ -54,7 +57,9 @@ TEST(Restart, a_runner_that_ended_while_no_daemon_ran_is_completed_from_its_exit
 }
 
 TEST(Restart, kills_at_any_moment_of_a_busy_run_lose_and_double_nothing) {
-  Stage stage(4);
+  Stage stage(4, [](testkit::AgentSetup& setup) {
+    setup.policies.front().timeouts = {{"jit_handoff", "5s"}};
+  });
   ASSERT_TRUE(stage.agent().start());
   stage.queue(12, "sleep 0.3");
   // Moments that fall into launches, running jobs and clean-up alike.
@@ -83,7 +88,8 @@ TEST(Drain, sigterm_ends_with_zero_and_leaves_live_runners_to_the_next_start) {
   ASSERT_TRUE(stage.agent().start());
   testkit::run_program({"/usr/bin/touch", stage.path("runtimes/go")}, nullptr);
   ASSERT_TRUE(stage.settles(3));
-  for (const auto& job : stage.github()->jobs()) EXPECT_EQ(job.starts, 1);
+  for (const auto& job : stage.github()->jobs())
+    EXPECT_EQ(job.starts, 1);
   EXPECT_EQ(stage.agent().leftovers().sum(), 0);
   EXPECT_EQ(stage.agent().terminate(), 0);
 }
@@ -92,8 +98,8 @@ TEST(Restart, a_second_daemon_on_one_state_directory_is_refused) {
   Stage stage(1);
   ASSERT_TRUE(stage.agent().start());
   int exit_code = 0;
-  testkit::run_program({stage.setup().bin + "/runner-manager", "run", "--config", stage.agent().config_file()},
-                       &exit_code);
+  testkit::run_program(
+      {stage.setup().bin + "/runner-manager", "run", "--config", stage.agent().config_file()}, &exit_code);
   EXPECT_EQ(exit_code, 5);
 }
 

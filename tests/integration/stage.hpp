@@ -16,7 +16,8 @@ namespace integration {
 
 inline constexpr const char* kRepository = "acme/widgets";
 
-inline bool eventually(const std::function<bool()>& holds, std::chrono::seconds limit = std::chrono::seconds(60)) {
+inline bool eventually(const std::function<bool()>& holds,
+                       std::chrono::seconds limit = std::chrono::seconds(60)) {
   const auto end = std::chrono::steady_clock::now() + limit;
   while (std::chrono::steady_clock::now() < end) {
     if (holds()) return true;
@@ -35,8 +36,12 @@ class Stage {
   [[nodiscard]] const testkit::AgentSetup& setup() const { return setup_; }
   [[nodiscard]] std::string path(const std::string& name) const { return directory_ / name; }
 
-  void queue(int count, const std::string& script, const std::vector<std::string>& labels = {"self-hosted", "demo"}) {
-    github_->queue({.repository = kRepository, .labels = labels, .script = script, .count = count,
+  void queue(int count, const std::string& script,
+             const std::vector<std::string>& labels = {"self-hosted", "demo"}) {
+    github_->queue({.repository = kRepository,
+                    .labels = labels,
+                    .script = script,
+                    .count = count,
                     .separate_runs = true});
   }
 
@@ -56,7 +61,8 @@ class Stage {
   }
 
  private:
-  testkit::AgentSetup make_setup(int capacity, const std::function<void(testkit::AgentSetup&)>& change) const {
+  testkit::AgentSetup make_setup(int capacity,
+                                 const std::function<void(testkit::AgentSetup&)>& change) const {
     testkit::AgentSetup setup;
     setup.directory = directory_.path();
     setup.bin = RMGR_BIN_DIR;

@@ -13,7 +13,8 @@ namespace simulation {
 namespace {
 
 constexpr std::int64_t kFaultsEndMs = 40 * 60'000;
-constexpr std::int64_t kSettleMs = 4 * 3600'000;  // after the faults; back-offs and late registrations end within it
+constexpr std::int64_t kSettleMs =
+    4 * 3600'000;  // after the faults; back-offs and late registrations end within it
 constexpr std::int64_t kMostSteps = 400'000;
 
 // Log lines become the trace of a seed; most histories need none.
@@ -22,7 +23,8 @@ class TraceLog final : public agent::observe::Log {
   TraceLog(Schedule& schedule, std::vector<std::string>* lines) : schedule_(schedule), lines_(lines) {}
   void write(agent::observe::Level, agent::observe::Event event, agent::observe::Fields fields) override {
     if (lines_ == nullptr) return;
-    std::string line = std::to_string(schedule_.now_ms()) + " " + std::string(agent::observe::to_string(event));
+    std::string line =
+        std::to_string(schedule_.now_ms()) + " " + std::string(agent::observe::to_string(event));
     for (const auto& [field, value] : fields) {
       line += " " + std::string(agent::observe::to_string(field)) + "=";
       if (const auto* text = std::get_if<std::string>(&value)) line += *text;
@@ -39,8 +41,12 @@ class TraceLog final : public agent::observe::Log {
 class History {
  public:
   History(std::uint64_t seed, Mistake mistake, std::vector<std::string>* trace)
-      : chance_(seed), mistake_(mistake), nature_(schedule_, chance_), world_(schedule_, chance_, nature_),
-        log_(schedule_, trace), disk_("history-" + std::to_string(seed)) {
+      : chance_(seed),
+        mistake_(mistake),
+        nature_(schedule_, chance_),
+        world_(schedule_, chance_, nature_),
+        log_(schedule_, trace),
+        disk_("history-" + std::to_string(seed)) {
     result_.seed = seed;
   }
 
@@ -83,7 +89,8 @@ void History::plan() {
   planned_jobs_ = chance_.between(1, 8);
   for (std::int64_t index = 0; index < planned_jobs_; ++index) {
     schedule_.after(chance_.between(0, 20 * 60'000), [this] {
-      nature_.queue_job(chance_.happens(0.3) ? chance_.between(100, 2'000) : chance_.between(2'000, 8 * 60'000));
+      nature_.queue_job(chance_.happens(0.3) ? chance_.between(100, 2'000)
+                                             : chance_.between(2'000, 8 * 60'000));
     });
   }
   const std::int64_t crashes = chance_.between(0, 4);
@@ -173,7 +180,8 @@ HistoryResult History::run() {
   plan();
   start_agent();
   std::int64_t steps = 0;
-  while (++steps < kMostSteps && schedule_.now_ms() < kFaultsEndMs + kSettleMs && nature_.violations.empty()) {
+  while (++steps < kMostSteps && schedule_.now_ms() < kFaultsEndMs + kSettleMs &&
+         nature_.violations.empty()) {
     if (engine_) {
       engine_->turn();
       if (world_.dying) crash_agent();

@@ -20,7 +20,8 @@ struct HistoryResult {
   std::int64_t virtual_ms = 0;
 };
 
-// Deterministic: the same seed and mistake give the same result. `trace` receives one line for each log event.
+// Deterministic: the same seed and mistake give the same result. `trace` receives one line for each log
+// event.
 HistoryResult run_history(std::uint64_t seed, Mistake mistake, std::vector<std::string>* trace = nullptr);
 
 }  // namespace simulation

@@ -25,13 +25,15 @@ bool parse(int argc, char** argv, Arguments& arguments) {
       arguments.histories = std::strtoull(argv[++index], nullptr, 10);
     } else if (word == "--seed" && has_value) {
       arguments.first_seed = std::strtoull(argv[++index], nullptr, 10);
-    } else if (word == "--mistake" && has_value && std::strcmp(argv[index + 1], "effect-before-journal") == 0) {
+    } else if (word == "--mistake" && has_value &&
+               std::strcmp(argv[index + 1], "effect-before-journal") == 0) {
       ++index;
       arguments.mistake = simulation::Mistake::effect_before_journal;
     } else if (word == "--trace") {
       arguments.trace = true;
     } else {
-      std::cerr << "usage: rmgr-sim [--histories N] [--seed FIRST] [--mistake effect-before-journal] [--trace]\n";
+      std::cerr
+          << "usage: rmgr-sim [--histories N] [--seed FIRST] [--mistake effect-before-journal] [--trace]\n";
       return false;
     }
   }
@@ -53,7 +55,8 @@ int main(int argc, char** argv) {
     std::vector<std::string> lines;
     const auto result = simulation::run_history(arguments.first_seed + index, arguments.mistake,
                                                 arguments.trace ? &lines : nullptr);
-    for (const std::string& line : lines) std::cout << line << '\n';
+    for (const std::string& line : lines)
+      std::cout << line << '\n';
     jobs += result.jobs;
     crashes += result.crashes;
     commits += result.commits;
@@ -63,7 +66,8 @@ int main(int argc, char** argv) {
     std::cout << "seed " << result.seed << ": " << result.violations.front() << '\n';
   }
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
-  std::cout << jobs << " jobs, " << crashes << " crashes, " << commits << " commits, " << effects << " effects, "
+  std::cout << jobs << " jobs, " << crashes << " crashes, " << commits << " commits, " << effects
+            << " effects, "
             << static_cast<std::uint64_t>(static_cast<double>(arguments.histories) / took.count())
             << " histories per second\n";
   std::cout << arguments.histories << " histories, " << violations << " violations\n";

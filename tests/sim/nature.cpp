@@ -129,7 +129,8 @@ void Nature::kill(const AttemptId& attempt) {
   }
   const auto registration = registrations.find(domain::runner_name(attempt));
   const bool has_job = registration != registrations.end() && registration->second.job.has_value();
-  if (found->second.phase == ProcessPhase::running && has_job) violation("a runner that runs a job was killed");
+  if (found->second.phase == ProcessPhase::running && has_job)
+    violation("a runner that runs a job was killed");
   end_process(attempt, false, -1);
 }
 
@@ -152,7 +153,9 @@ std::vector<domain::Job> Nature::job_listing() const {
 std::vector<reconcile::ListedRunner> Nature::runner_listing() const {
   std::vector<reconcile::ListedRunner> listing;
   for (const auto& [name, registration] : registrations) {
-    listing.push_back({.id = registration.id, .name = name, .online = registration.online,
+    listing.push_back({.id = registration.id,
+                       .name = name,
+                       .online = registration.online,
                        .busy = registration.job.has_value()});
   }
   return listing;

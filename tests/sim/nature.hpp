@@ -1,4 +1,5 @@
-// The made outside: a GitHub, runner processes and files. It survives a crash of the agent, as the real ones do.
+// The made outside: a GitHub, runner processes and files. It survives a crash of the agent, as the real ones
+// do.
 #pragma once
 
 #include <cstdint>
@@ -47,16 +48,16 @@ struct SimProcess {
 // How nature misbehaves while faults are on.
 struct Faults {
   bool on = true;
-  double effect_fails = 0.05;         // nothing was done
-  double answer_lost = 0.05;          // done, but the answer says "deadline"
+  double effect_fails = 0.05;  // nothing was done
+  double answer_lost = 0.05;   // done, but the answer says "deadline"
   double answer_doubled = 0.03;
-  double gateway_down = 0.05;         // a listing or a demand fails
+  double gateway_down = 0.05;  // a listing or a demand fails
   double look_unknown = 0.05;
   double never_connects = 0.03;       // a listener that stays offline
   double dies = 0.03;                 // a listener that ends with a failure
   double registration_lingers = 0.1;  // the ephemeral registration stays after the job
   double evidence_lost = 0.05;
-  double residue = 0.05;              // a directory cannot be removed at first
+  double residue = 0.05;  // a directory cannot be removed at first
 };
 
 class Nature {

@@ -37,7 +37,9 @@ class Schedule {
     work_.emplace(ticket, std::move(work));
     return ticket;
   }
-  Ticket after(std::int64_t delay_ms, std::function<void()> work) { return at(now_ms_ + delay_ms, std::move(work)); }
+  Ticket after(std::int64_t delay_ms, std::function<void()> work) {
+    return at(now_ms_ + delay_ms, std::move(work));
+  }
   void cancel(const Ticket& ticket) { work_.erase(ticket); }
   // Does the next thing if it is due by `limit_ms`; otherwise moves time there.
   bool step(std::int64_t limit_ms) {

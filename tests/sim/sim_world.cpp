@@ -11,7 +11,8 @@ namespace {
 std::string hex_of(std::uint64_t bits, std::size_t digits) {
   static constexpr std::string_view kDigits = "0123456789abcdef";
   std::string text;
-  for (std::size_t index = 0; index < digits; ++index) text.push_back(kDigits[(bits >> (4 * (index % 16))) & 15U]);
+  for (std::size_t index = 0; index < digits; ++index)
+    text.push_back(kDigits[(bits >> (4 * (index % 16))) & 15U]);
   return text;
 }
 
@@ -28,7 +29,8 @@ void SimWorld::connect(reconcile::Engine* engine, agent::journal::Journal* journ
 }
 
 domain::Instant SimWorld::now() {
-  return {.wall_ms = 1'700'000'000'000 + schedule_.now_ms() + wall_offset_ms, .boot_ms = schedule_.now_ms(),
+  return {.wall_ms = 1'700'000'000'000 + schedule_.now_ms() + wall_offset_ms,
+          .boot_ms = schedule_.now_ms(),
           .boot_id = domain::BootId("boot")};
 }
 
@@ -55,7 +57,8 @@ void SimWorld::check_intent(const reconcile::Effect& effect) {
   const bool durable = row && *row && (*row)->pending && (*row)->pending->seq == effect.seq &&
                        (*row)->pending->kind == effect.kind;
   if (!durable) {
-    nature_.violation("effect " + std::string(domain::to_string(effect.kind)) + " was issued before its intent was durable");
+    nature_.violation("effect " + std::string(domain::to_string(effect.kind)) +
+                      " was issued before its intent was durable");
   }
 }
 
@@ -70,7 +73,8 @@ void SimWorld::perform(const reconcile::Effect& effect) {
     const auto node = in_flight_.extract(flight);
     const reconcile::Effect& due = node.mapped();
     if (misbehaves(nature_.faults.effect_fails)) {
-      static constexpr ErrorCode kCodes[] = {ErrorCode::retry, ErrorCode::unreachable, ErrorCode::bad_response};
+      static constexpr ErrorCode kCodes[] = {ErrorCode::retry, ErrorCode::unreachable,
+                                             ErrorCode::bad_response};
       answer(due, failure(kCodes[chance_.between(0, 2)]));
       return;
     }
@@ -85,8 +89,10 @@ void SimWorld::perform(const reconcile::Effect& effect) {
 }
 
 void SimWorld::answer(const reconcile::Effect& effect, const Body& body) {
-  later(chance_.between(0, 20), [this, event = agent::lifecycle::Event{.attempt = effect.attempt->id, .seq = effect.seq,
-                                                                     .body = body}] { engine_->on_event(event); });
+  later(chance_.between(0, 20), [this, event = agent::lifecycle::Event{
+                                           .attempt = effect.attempt->id, .seq = effect.seq, .body = body}] {
+    engine_->on_event(event);
+  });
 }
 
 SimWorld::Body SimWorld::carry_out(const reconcile::Effect& effect) {
@@ -184,9 +190,10 @@ void SimWorld::look(const reconcile::AttemptPointer& attempt, std::uint64_t pass
 std::optional<reconcile::GatewayFailure> SimWorld::gateway_failure() {
   if (!misbehaves(nature_.faults.gateway_down)) return std::nullopt;
   const bool limited = chance_.happens(0.3);
-  return reconcile::GatewayFailure{.code = limited ? ErrorCode::retry : ErrorCode::unreachable,
-                                   .retry_after = domain::Millis{limited ? chance_.between(1'000, 120'000) : 0},
-                                   .message = "made failure"};
+  return reconcile::GatewayFailure{
+      .code = limited ? ErrorCode::retry : ErrorCode::unreachable,
+      .retry_after = domain::Millis{limited ? chance_.between(1'000, 120'000) : 0},
+      .message = "made failure"};
 }
 
 // A listing shows what was when it was asked for, and arrives later.

@@ -1,4 +1,5 @@
-// The engine's world in the simulator: effects are done to Nature after a while, or not, or twice, or without an answer.
+// The engine's world in the simulator: effects are done to Nature after a while, or not, or twice, or without
+// an answer.
 #pragma once
 
 #include <functional>
@@ -14,7 +15,8 @@ namespace simulation {
 
 class SimWorld final : public reconcile::World {
  public:
-  SimWorld(Schedule& schedule, Chance& chance, Nature& nature) : schedule_(schedule), chance_(chance), nature_(nature) {}
+  SimWorld(Schedule& schedule, Chance& chance, Nature& nature)
+      : schedule_(schedule), chance_(chance), nature_(nature) {}
 
   // The living agent; null while it is dead.
   void connect(reconcile::Engine* engine, agent::journal::Journal* journal);

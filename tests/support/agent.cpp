@@ -26,7 +26,8 @@ namespace {
 
 pid_t spawn(const std::vector<std::string>& argv, int output, const std::string& error_file) {
   std::vector<char*> words;
-  for (const std::string& word : argv) words.push_back(const_cast<char*>(word.c_str()));
+  for (const std::string& word : argv)
+    words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -72,7 +73,8 @@ std::vector<AttemptView> views_of(const std::string& document) {
   std::vector<AttemptView> views;
   const json parsed = json::parse(document, nullptr, false);
   if (parsed.is_discarded() || !parsed.contains("attempts")) return views;
-  for (const json& row : parsed["attempts"]) views.push_back(view_of(row));
+  for (const json& row : parsed["attempts"])
+    views.push_back(view_of(row));
   return views;
 }
 
@@ -137,13 +139,13 @@ void Agent::write_configuration() const {
        << setup_.github_url << "\", token: \"file:" << token_file << "\", allow_http: true}\n"
        << "package_sources:\n  - name: packages\n    required: true\n";
   if (setup_.mirror.empty()) {
-    yaml << "    plugin: github\n    config: {url: \"" << setup_.github_url << "\", token: \"file:" << token_file
-         << "\", allow_http: true}\n";
+    yaml << "    plugin: github\n    config: {url: \"" << setup_.github_url
+         << "\", token: \"file:" << token_file << "\", allow_http: true}\n";
   } else {
     yaml << "    plugin: mirror\n    config: {directory: " << setup_.mirror << "}\n";
   }
-  yaml << "providers:\n  - name: runners\n    plugin: " << setup_.provider << "\n    required: true\n    config: "
-       << accounts << "\npolicies:\n";
+  yaml << "providers:\n  - name: runners\n    plugin: " << setup_.provider
+       << "\n    required: true\n    config: " << accounts << "\npolicies:\n";
   for (const PolicySpec& policy : setup_.policies) {
     yaml << "  - name: " << policy.name << "\n    target: " << policy.target << "\n    labels: [";
     for (std::size_t index = 0; index < policy.labels.size(); ++index) {
@@ -154,7 +156,8 @@ void Agent::write_configuration() const {
     if (!policy.timeouts.empty()) {
       yaml << "    timeouts: {";
       for (std::size_t index = 0; index < policy.timeouts.size(); ++index) {
-        yaml << (index > 0 ? ", " : "") << policy.timeouts[index].first << ": " << policy.timeouts[index].second;
+        yaml << (index > 0 ? ", " : "") << policy.timeouts[index].first << ": "
+             << policy.timeouts[index].second;
       }
       yaml << "}\n";
     }
@@ -163,7 +166,8 @@ void Agent::write_configuration() const {
 }
 
 bool Agent::start(std::chrono::milliseconds limit) {
-  pid_ = spawn({setup_.bin + "/runner-manager", "run", "--config", config_file()}, -1, setup_.directory + "/stderr.log");
+  pid_ = spawn({setup_.bin + "/runner-manager", "run", "--config", config_file()}, -1,
+               setup_.directory + "/stderr.log");
   const auto end = std::chrono::steady_clock::now() + limit;
   while (std::chrono::steady_clock::now() < end) {
     int status = 0;
@@ -200,12 +204,14 @@ std::optional<int> Agent::terminate(std::chrono::milliseconds limit) {
 }
 
 std::string Agent::status_json() const {
-  return run_program({setup_.bin + "/runner-manager", "status", "--json", "--config", config_file()}, nullptr);
+  return run_program({setup_.bin + "/runner-manager", "status", "--json", "--config", config_file()},
+                     nullptr);
 }
 
 std::vector<AttemptView> Agent::attempts() const {
   return views_of(run_program(
-      {setup_.bin + "/runner-manager", "attempts", "--json", "--limit", "10000", "--config", config_file()}, nullptr));
+      {setup_.bin + "/runner-manager", "attempts", "--json", "--limit", "10000", "--config", config_file()},
+      nullptr));
 }
 
 std::vector<AttemptView> Agent::live_attempts() const { return views_of(status_json()); }
@@ -215,9 +221,13 @@ std::vector<PolicyView> Agent::policies() const {
   const json parsed = json::parse(status_json(), nullptr, false);
   if (parsed.is_discarded() || !parsed.contains("policies")) return views;
   for (const json& row : parsed["policies"]) {
-    views.push_back({.name = row.value("name", ""), .limited_by = row.value("limited_by", ""),
-                     .remedy = row.value("remedy", ""), .note = row.value("note", ""),
-                     .queued = row.value("queued", 0), .busy = row.value("busy", 0), .active = row.value("active", 0)});
+    views.push_back({.name = row.value("name", ""),
+                     .limited_by = row.value("limited_by", ""),
+                     .remedy = row.value("remedy", ""),
+                     .note = row.value("note", ""),
+                     .queued = row.value("queued", 0),
+                     .busy = row.value("busy", 0),
+                     .active = row.value("active", 0)});
   }
   return views;
 }
@@ -234,7 +244,8 @@ Leftovers Agent::leftovers() const {
   left.directories += entries(state() + "/processes");
   for (const char* root : {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"}) {
     std::error_code ignored;
-    const std::string installation = json::parse(status_json(), nullptr, false).value("installation", std::string());
+    const std::string installation =
+        json::parse(status_json(), nullptr, false).value("installation", std::string());
     if (installation.empty()) continue;
     const fs::path ours = fs::path(root) / ("runner-manager-" + installation.substr(0, 8));
     for (const auto& entry : fs::directory_iterator(ours, ignored)) {

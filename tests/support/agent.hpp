@@ -43,8 +43,8 @@ struct AttemptView {
   std::optional<std::int64_t> exit_code;
   bool clean_exit = false;
   bool owes_deregistration = false;
-  std::int64_t demand_seen_ms = 0, package_acquired_ms = 0, materialized_ms = 0, prepared_ms = 0, registered_ms = 0,
-               held_ms = 0, started_ms = 0;
+  std::int64_t demand_seen_ms = 0, package_acquired_ms = 0, materialized_ms = 0, prepared_ms = 0,
+               registered_ms = 0, held_ms = 0, started_ms = 0;
 };
 
 struct PolicyView {
@@ -74,8 +74,9 @@ class Agent {
   // Starts `runner-manager run` and waits until it answers on its control socket.
   bool start(std::chrono::milliseconds limit = std::chrono::seconds(30));
   [[nodiscard]] pid_t pid() const { return pid_; }
-  void kill_hard();                 // SIGKILL and reaped
-  std::optional<int> terminate(std::chrono::milliseconds limit = std::chrono::seconds(90));  // SIGTERM; its exit code
+  void kill_hard();  // SIGKILL and reaped
+  std::optional<int> terminate(
+      std::chrono::milliseconds limit = std::chrono::seconds(90));  // SIGTERM; its exit code
 
   [[nodiscard]] std::vector<AttemptView> attempts() const;  // all, newest first
   [[nodiscard]] std::vector<AttemptView> live_attempts() const;

@@ -21,6 +21,8 @@ class TemporaryDirectory {
     path_ = pattern;
   }
   ~TemporaryDirectory() {
+    // For a look at what a failed test left.
+    if (std::getenv("RMGR_KEEP_TEST_DIRECTORIES") != nullptr) return;
     std::error_code ignored;
     std::filesystem::remove_all(path_, ignored);
   }

@@ -174,6 +174,12 @@ std::size_t Transfer::add_body(std::string_view bytes) {
       too_large_ = true;
       return 0;
     }
+    if (response_.body.empty()) {
+      // Room for all of it at once, so that a body with a secret leaves no copies behind while it grows.
+      curl_off_t length = -1;
+      curl_easy_getinfo(easy_.get(), CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
+      if (length > 0) response_.body.reserve(std::min(static_cast<std::size_t>(length), request_.max_body));
+    }
     response_.body.append(bytes);
     return bytes.size();
   }

@@ -187,8 +187,8 @@ TEST_F(RunnerLife, signals_end_an_idle_listener_as_the_real_one) {
   interrupted->signal(SIGINT);
   EXPECT_EQ(interrupted->wait(), 0);
   for (const auto& runner : client.runners()) {
-    EXPECT_TRUE(runner.registered);  // nobody removes an interrupted ephemeral runner
-    EXPECT_FALSE(runner.online);
+    EXPECT_TRUE(client.wait_for_runner(runner.id, [](const RunnerView& view) { return !view.online; }));
+    EXPECT_TRUE(client.runner(runner.id).registered);  // nobody removes an interrupted ephemeral runner
   }
 }
 

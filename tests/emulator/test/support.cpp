@@ -65,7 +65,7 @@ std::string read_file(const std::filesystem::path& path) {
 
 int run_program(const std::vector<std::string>& words) {
   const pid_t child = spawn(words, {kPath});
-  const auto code = wait_for(child, std::chrono::seconds(60));
+  const auto code = wait_for(child, std::chrono::seconds(100));
   if (code) return *code;
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);

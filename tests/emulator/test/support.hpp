@@ -26,7 +26,7 @@ class TemporaryDirectory {
 };
 
 std::string read_file(const std::filesystem::path& path);
-// Runs a program to its end, at most a minute; its exit code.
+// Runs a program to its end, at most 100 s; its exit code.
 int run_program(const std::vector<std::string>& words);
 void unpack(const std::string& archive, const std::filesystem::path& directory);
 

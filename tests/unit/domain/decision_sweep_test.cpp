@@ -94,6 +94,7 @@ void apply(Attempt& attempt, const Decision& decision, const Observation& seen, 
 
 // A pass asks again after each fact that it journalled: it must come to an end, and never undo what it did.
 bool pass_settles(const Case& first) {
+  if (!same_pass(first)) return true;
   Attempt attempt = first.attempt;
   bool withdrew = false;
   for (int call = 0; call < 6; ++call) {

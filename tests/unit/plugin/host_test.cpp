@@ -247,10 +247,14 @@ TEST_F(Host, OnlyWhatOthersCannotChangeIsTrusted) {
   EXPECT_EQ(plugin::untrusted("/usr/bin/env"), std::nullopt);
   EXPECT_NE(plugin::untrusted("/usr/nothing-of-that-name").value_or("").find("cannot be examined"),
             std::string::npos);
-  // Temporary directories lie below a directory that everybody can write, which is refused in spite of its
-  // sticky bit.
+  // Temporary directories lie below a sticky directory: everybody can write there, but replace nothing of
+  // ours.
   write_file(directory / "file", "x");
-  EXPECT_NE(plugin::untrusted(directory / "file").value_or("").find("chmod go-w"), std::string::npos);
+  EXPECT_EQ(plugin::untrusted(directory / "file"), std::nullopt);
+  std::filesystem::create_directory(directory / "open");
+  write_file(directory / "open/file", "x");
+  ::chmod((directory / "open").c_str(), 0777);
+  EXPECT_NE(plugin::untrusted(directory / "open/file").value_or("").find("chmod go-w"), std::string::npos);
   ::chmod((directory / "file").c_str(), 0666);
   EXPECT_NE(plugin::untrusted(directory / "file").value_or("").find("file can be changed"),
             std::string::npos);
@@ -259,6 +263,7 @@ TEST_F(Host, OnlyWhatOthersCannotChangeIsTrusted) {
   copy("sample");
   plugin::HostOptions chosen = copied_options();
   chosen.trust_any_owner = false;
+  ::chmod((chosen.directories.front() + "/sample.so").c_str(), 0666);
   EXPECT_NE(refusal(spec("sample"), chosen).find("can be changed by other accounts"), std::string::npos);
 }
 

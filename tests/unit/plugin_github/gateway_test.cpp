@@ -166,7 +166,7 @@ TEST_F(GitHubGateway, ABadAnswerNamesItsRequest) {
 }
 
 TEST_F(GitHubGateway, AStalledBodyIsABadAnswer) {
-  make(",\"stall_timeout_seconds\":1");
+  make(",\"stall_timeout_seconds\":3");
   server.on(kRunners,
             {{200, {{"Content-Type", "application/json"}}, "{\"runners\":[]}", Manner::stall_body}});
   EXPECT_EQ(inventory_error().status(), Status::bad_response);

@@ -52,7 +52,7 @@ class GitHubPackages : public testing::Test {
   GitHubPackages() {
     host.set_secret("env:T", "ghp_needle0123456789");
     source = std::make_unique<Packages>(
-        host.host(), "{\"token\":\"env:T\",\"stall_timeout_seconds\":1,\"url\":\"" + server.url() + "\"}");
+        host.host(), "{\"token\":\"env:T\",\"stall_timeout_seconds\":4,\"url\":\"" + server.url() + "\"}");
   }
   std::vector<rmgr::Package> catalog() { return source->catalog(call.call(), {"octo/app", "linux", "x64"}); }
   rmgr::Error catalog_error() {

@@ -142,7 +142,7 @@ TEST_P(RemovalBy, OfADeepTreeHoldsFewDescriptors) {
 
 TEST_P(RemovalBy, OfOddNames) {
   for (const std::string& name : {std::string("\xFF\xFE"), std::string("new\nline"), std::string("-rf"),
-                                 std::string("pulled-0"), std::string(255, 'n'), std::string("...")}) {
+                                  std::string("pulled-0"), std::string(255, 'n'), std::string("...")}) {
     ASSERT_EQ(::mkdir(at("runtime/" + name).c_str(), 0755), 0);
     file("runtime/" + name + "/" + name);
   }

@@ -1,0 +1,203 @@
+#include "machine_fixture.hpp"
+
+namespace lifecycle_test {
+namespace {
+
+using domain::EnvironmentView;
+using domain::Evidence;
+using domain::GithubView;
+using event::Removal;
+
+TEST_F(Machine, a_job_too_short_to_be_seen_busy_is_completed_without_a_replacement) {
+  started();
+  see(EnvironmentView::exited, GithubView::absent, Evidence::ran, 0);
+  EXPECT_EQ(attempt_.outcome->kind, OutcomeKind::completed_job);
+  EXPECT_FALSE(attempt_.replacement_wanted);
+}
+
+TEST_F(Machine, a_clean_exit_waits_for_github_to_answer) {
+  started();
+  see(EnvironmentView::exited, GithubView::unreachable, Evidence::ran, 0);
+  EXPECT_EQ(attempt_.state, State::starting);
+  EXPECT_TRUE(attempt_.clean_exit) << "it is recorded all the same";
+  see(EnvironmentView::missing, GithubView::absent, Evidence::ran);
+  EXPECT_EQ(attempt_.outcome->kind, OutcomeKind::completed_job);
+}
+
+TEST_F(Machine, a_finished_job_that_is_still_listed_is_completed_and_deregistered) {
+  started();
+  see(EnvironmentView::running, GithubView::busy);
+  see(EnvironmentView::exited, GithubView::offline, Evidence::ran, 0);
+  EXPECT_EQ(attempt_.outcome->kind, OutcomeKind::completed_job);
+  EXPECT_EQ(pending(), EffectKind::deregister);
+  wind_up();
+}
+
+TEST_F(Machine, an_early_exit_without_diagnostics_is_a_failure_with_a_replacement) {
+  started();
+  see(EnvironmentView::exited, GithubView::absent, Evidence::unknown, 1);
+  EXPECT_EQ(attempt_.outcome->reason, FailureReason::process_exited_unexpectedly);
+  EXPECT_TRUE(attempt_.replacement_wanted);
+}
+
+TEST_F(Machine, a_surplus_runner_is_deregistered_then_stopped_and_is_no_failure) {
+  started();
+  see(EnvironmentView::running, GithubView::idle);
+  ASSERT_EQ(attempt_.state, State::idle);
+  pass(300'000);
+  see(EnvironmentView::running, GithubView::idle);
+  ASSERT_TRUE(attempt_.termination.has_value());
+  ASSERT_EQ(pending(), EffectKind::deregister);
+  answer(event::Deregistered{.removal = Removal::gone, .found = std::nullopt});
+  ASSERT_EQ(pending(), EffectKind::stop);
+  EXPECT_EQ(attempt_.state, State::idle) << "nothing is concluded before it is gone";
+  answer(event::Stopped{});
+  EXPECT_EQ(attempt_.outcome->kind, OutcomeKind::exited_idle_without_work);
+  EXPECT_FALSE(attempt_.replacement_wanted);
+  EXPECT_FALSE(attempt_.deregistration_owed);
+  wind_up();
+}
+
+TEST_F(Machine, a_surplus_runner_that_took_a_job_meanwhile_is_kept) {
+  started();
+  see(EnvironmentView::running, GithubView::idle);
+  pass(300'000);
+  see(EnvironmentView::running, GithubView::idle);
+  answer(event::Deregistered{.removal = Removal::busy, .found = std::nullopt});
+  EXPECT_FALSE(attempt_.termination.has_value());
+  EXPECT_FALSE(pending().has_value());
+  see(EnvironmentView::running, GithubView::busy);
+  EXPECT_EQ(attempt_.state, State::busy);
+}
+
+TEST_F(Machine, a_registration_timeout_is_an_intent_before_a_signal_before_a_conclusion) {
+  started();
+  pass(300'000);
+  see(EnvironmentView::running, GithubView::offline);
+  ASSERT_EQ(attempt_.termination->kind, domain::TerminationKind::registration_timeout);
+  ASSERT_EQ(pending(), EffectKind::deregister);
+  step_on();
+  ASSERT_EQ(pending(), EffectKind::stop);
+  step_on();
+  EXPECT_EQ(attempt_.outcome->reason, FailureReason::terminated_after_registration_timeout);
+  EXPECT_TRUE(attempt_.replacement_wanted);
+}
+
+TEST_F(Machine, a_termination_that_a_restart_finds_is_resumed_from_its_step) {
+  started();
+  pass(300'000);
+  see(EnvironmentView::running, GithubView::offline);
+  step_on();
+  ASSERT_EQ(pending(), EffectKind::stop);
+  restart();
+  EXPECT_EQ(pending(), EffectKind::stop);
+  EXPECT_EQ(attempt_.termination->step, domain::TerminationStep::stop);
+}
+
+TEST_F(Machine, a_registration_that_github_will_not_delete_still_concludes_and_stays_a_debt) {
+  started();
+  see(EnvironmentView::exited, GithubView::offline, Evidence::ran, 0);
+  ASSERT_EQ(pending(), EffectKind::deregister);
+  fail(ErrorCode::unreachable);
+  ASSERT_EQ(pending(), EffectKind::destroy) << "cleaning goes on";
+  step_on();
+  step_on();
+  EXPECT_EQ(attempt_.state, State::cleaned);
+  EXPECT_TRUE(attempt_.deregistration_owed);
+  pass(30'000);
+  tell(event::Timer{});
+  ASSERT_EQ(pending(), EffectKind::deregister);
+  step_on();
+  EXPECT_FALSE(attempt_.deregistration_owed);
+}
+
+TEST_F(Machine, cleaning_backs_off_for_thirty_then_sixty_seconds) {
+  started();
+  see(EnvironmentView::exited, GithubView::absent, Evidence::ran, 0);
+  ASSERT_EQ(pending(), EffectKind::destroy);
+  step_on();
+  ASSERT_EQ(pending(), EffectKind::scrub);
+  fail(ErrorCode::busy);
+  EXPECT_EQ(domain::elapsed(now(), *lifecycle::next_due(attempt_)).count(), 30'000);
+  pass(30'000);
+  tell(event::Timer{});
+  fail(ErrorCode::busy);
+  EXPECT_EQ(domain::elapsed(now(), *lifecycle::next_due(attempt_)).count(), 60'000);
+  restart();
+  EXPECT_EQ(pending(), EffectKind::scrub) << "a restart makes it due";
+}
+
+class Crash : public Machine, public ::testing::WithParamInterface<EffectKind> {};
+TEST_P(Crash, in_a_launch_is_never_resumed_and_its_slot_comes_back) {
+  launch(GetParam());
+  restart();
+  EXPECT_FALSE(pending().has_value()) << "no launch effect is issued again";
+  EXPECT_FALSE(lifecycle::in_bring_up(attempt_));
+  pass(120'000);
+  see(EnvironmentView::missing, GithubView::absent);
+  EXPECT_EQ(attempt_.state, State::failed);
+  // A request whose answer nobody heard is owed until absence by name proves something.
+  for (int step = 0; step < 10 && pending(); ++step) {
+    if (*pending() == EffectKind::deregister && !attempt_.runner) {
+      answer(event::Deregistered{.removal = Removal::not_listed, .found = std::nullopt});
+    } else {
+      step_on();
+    }
+  }
+  EXPECT_EQ(attempt_.state, State::cleaned);
+}
+INSTANTIATE_TEST_SUITE_P(EachStep, Crash,
+                         ::testing::Values(EffectKind::acquire_package, EffectKind::materialize,
+                                           EffectKind::prepare, EffectKind::register_runner,
+                                           EffectKind::spawn_held, EffectKind::release));
+
+TEST_F(Machine, absence_by_name_is_believed_ten_minutes_after_the_requests_deadline) {
+  launch(EffectKind::register_runner);
+  restart();
+  pass(120'000);
+  see(EnvironmentView::missing, GithubView::absent);
+  ASSERT_EQ(pending(), EffectKind::deregister);
+  answer(event::Deregistered{.removal = Removal::not_listed, .found = std::nullopt});
+  EXPECT_TRUE(attempt_.deregistration_owed);
+  step_on();
+  step_on();
+  EXPECT_EQ(attempt_.state, State::cleaned);
+  pass(lifecycle::kRegistrationDeadline.count() + lifecycle::kAbsenceByName.count());
+  tell(event::Timer{});
+  ASSERT_EQ(pending(), EffectKind::deregister);
+  answer(event::Deregistered{.removal = Removal::not_listed, .found = std::nullopt});
+  EXPECT_FALSE(attempt_.deregistration_owed);
+}
+
+TEST_F(Machine, the_operator_ends_a_launch_that_has_no_process_at_once) {
+  launch(EffectKind::materialize);
+  tell(event::OperatorStop{});
+  EXPECT_EQ(attempt_.outcome->reason, FailureReason::terminated_by_operator);
+  EXPECT_EQ(pending(), EffectKind::materialize) << "clean-up waits for what is in flight";
+  answer(event::Materialized{});
+  EXPECT_EQ(pending(), EffectKind::destroy);
+}
+
+TEST_F(Machine, the_operator_never_ends_an_attempt_whose_release_is_in_flight_before_its_answer) {
+  launch(EffectKind::release);
+  tell(event::OperatorStop{});
+  EXPECT_EQ(attempt_.state, State::jit_received);
+  answer(event::Started{});
+  ASSERT_EQ(pending(), EffectKind::stop);
+  step_on();
+  EXPECT_EQ(attempt_.outcome->reason, FailureReason::terminated_by_operator);
+}
+
+TEST_F(Machine, an_outage_concludes_nothing) {
+  started();
+  const State before = attempt_.state;
+  pass(10 * 3600'000);
+  see(EnvironmentView::running, GithubView::unreachable);
+  see(EnvironmentView::missing, GithubView::unreachable);
+  see(EnvironmentView::unknown, GithubView::absent);
+  EXPECT_EQ(attempt_.state, before);
+  EXPECT_FALSE(pending().has_value());
+}
+
+}  // namespace
+}  // namespace lifecycle_test
