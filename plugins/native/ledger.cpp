@@ -71,9 +71,10 @@ Account Ledger::assign(const std::vector<Account>& pool, const Assignment& wante
   }
   Assignment assignment = wanted;
   assignment.uid = free->uid;
-  kv_.put(key(free->uid), value(assignment));
+  const Account chosen = *free;
+  change([&] { kv_.put(key(chosen.uid), value(assignment)); });
   known_->push_back(assignment);
-  return *free;
+  return chosen;
 }
 
 std::optional<Assignment> Ledger::find(std::string_view attempt) const {
@@ -86,6 +87,16 @@ std::optional<Assignment> Ledger::find(std::string_view attempt) const {
 std::vector<Assignment> Ledger::all() const {
   const std::lock_guard lock(mutex_);
   return known();
+}
+
+// A change that failed may have been made all the same, so what is known is read anew after it.
+void Ledger::change(const std::function<void()>& write) {
+  try {
+    write();
+  } catch (...) {
+    known_.reset();
+    throw;
+  }
 }
 
 const std::vector<Assignment>& Ledger::known() const {
@@ -104,7 +115,7 @@ void Ledger::release(const Assignment& assignment) {
     return each.uid == assignment.uid && each.attempt == assignment.attempt;
   });
   if (mine == known().end()) return;
-  kv_.remove(key(assignment.uid));
+  change([&] { kv_.remove(key(assignment.uid)); });
   known_->erase(mine);
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -37,6 +38,7 @@ class Ledger {
 
  private:
   const std::vector<Assignment>& known() const;  // with the lock held
+  void change(const std::function<void()>& write);
 
   rmgr::Kv kv_;
   mutable std::mutex mutex_;
