@@ -66,6 +66,11 @@ void fail_step(Step& out, EffectKind kind, const event::Failed& failure, const C
   conclude(out, {.kind = domain::OutcomeKind::failed, .reason = verdict.reason}, context);
 }
 
+void enter(Step& out, State state, const Context& context) {
+  // The launch's own edges are legal by construction; a refused one would leave the row as it was.
+  if (domain::transition(out.attempt, state, context.now)) out.attempt.launch_retry = {};
+}
+
 // The listener may be alive and nobody knows. The secret is spent either way, so supervision takes over from
 // the identity that the row holds and concludes by what it sees.
 void fail_release(Step& out, const event::Failed& failure, const Context& context) {
@@ -74,14 +79,9 @@ void fail_release(Step& out, const event::Failed& failure, const Context& contex
              context);
     return;
   }
-  if (!domain::transition(out.attempt, State::starting, context.now)) return;
+  enter(out, State::starting, context);
   out.drop_secret = true;
   out.observe_soon = true;
-}
-
-void enter(Step& out, State state, const Context& context) {
-  // The launch's own edges are legal by construction; a refused one would leave the row as it was.
-  if (domain::transition(out.attempt, state, context.now)) out.attempt.launch_retry = {};
 }
 
 }  // namespace

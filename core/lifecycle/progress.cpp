@@ -88,7 +88,9 @@ std::optional<domain::Instant> next_due(const Attempt& attempt) {
     if (attempt.termination) {
       return attempt.cleanup_retry.tries > 0 ? std::optional(attempt.cleanup_retry.due) : std::nullopt;
     }
-    return attempt.launch_retry.tries > 0 ? std::optional(attempt.launch_retry.due) : std::nullopt;
+    // A launch that is over waits for nothing, whatever its last step had to try.
+    const bool waits = attempt.launch_retry.tries > 0 && next_launch_step(attempt).has_value();
+    return waits ? std::optional(attempt.launch_retry.due) : std::nullopt;
   }
   std::optional<domain::Instant> due;
   const auto consider = [&due](const domain::Retry& retry) {

@@ -57,6 +57,7 @@ class History {
   void start_agent();
   void crash_agent();
   void check_end();
+  [[nodiscard]] std::string describe() const;
   [[nodiscard]] bool settled() const;
 
   Schedule schedule_;
@@ -163,6 +164,22 @@ bool History::settled() const {
   return static_cast<std::int64_t>(rows.size()) == live && live <= policy_.min;
 }
 
+// Where it got stuck, for whoever replays the seed.
+std::string History::describe() const {
+  if (!engine_) return "no agent runs at " + std::to_string(schedule_.now_ms());
+  std::string text = "at " + std::to_string(schedule_.now_ms()) + ", next wake-up ";
+  const auto due = engine_->next_wakeup();
+  text += due ? std::to_string(due->boot_ms) : "never";
+  for (const domain::Attempt& attempt : engine_->attempts()) {
+    text += ", " + std::string(domain::to_string(attempt.state));
+    if (attempt.pending) text += " doing " + std::string(domain::to_string(attempt.pending->kind));
+  }
+  for (const auto& policy : engine_->policies()) {
+    text += ", limited by " + std::string(domain::to_string(policy.limited_by));
+  }
+  return text;
+}
+
 void History::check_end() {
   for (const auto& [id, job] : nature_.jobs) {
     if (job.starts != 1) nature_.violation("a job was started " + std::to_string(job.starts) + " times");
@@ -194,7 +211,8 @@ HistoryResult History::run() {
     }
     schedule_.step(limit);
   }
-  if (nature_.violations.empty() && !settled()) nature_.violation("it did not settle after the faults ended");
+  if (nature_.violations.empty() && !settled())
+    nature_.violation("it did not settle after the faults ended; " + describe());
   if (nature_.violations.empty()) check_end();
   world_.crash();
   engine_.reset();

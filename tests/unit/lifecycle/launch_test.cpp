@@ -137,6 +137,17 @@ TEST_F(Machine, a_release_whose_outcome_is_unknown_is_left_to_supervision) {
   EXPECT_TRUE(last_.observe_soon);
 }
 
+TEST_F(Machine, a_started_attempt_wants_no_timer_although_a_launch_step_had_to_be_tried_again) {
+  launch(EffectKind::spawn_held);
+  fail(ErrorCode::unreachable);
+  pass(2'000);
+  tell(event::Timer{});
+  launch(EffectKind::release);
+  fail(ErrorCode::deadline, 0, true);
+  ASSERT_EQ(attempt_.state, State::starting);
+  EXPECT_EQ(lifecycle::next_due(attempt_), std::nullopt);
+}
+
 TEST_F(Machine, a_release_that_ran_nothing_fails_at_once_and_is_never_repeated) {
   launch(EffectKind::release);
   fail(ErrorCode::invalid);
