@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <thread>
 
 #include "runner/job.hpp"
 #include "runner/layout.hpp"
@@ -135,7 +136,11 @@ Ended run_job(const JobMessage& job, const fs::path& root, SignalFd& signals, Di
   log.log("StepsRunner", "the step ended with " + std::to_string(ended.exit_code));
   const char* after = std::getenv("ACTIONS_RUNNER_HOOK_JOB_COMPLETED");
   if (after != nullptr && *after != '\0') run_script(after, workspace, output, signals, tracking_id);
-  signal_tracked(tracking_id, SIGKILL);
+  // While a process executes another program its environment reads as empty, so one look can miss it.
+  for (int look = 0; look < 3; ++look) {
+    signal_tracked(tracking_id, SIGKILL);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
   std::error_code ignored;
   fs::remove(script, ignored);
   return ended;
