@@ -12,11 +12,6 @@ using domain::TerminationStep;
 
 namespace {
 
-void retry_cleanup(Attempt& attempt, const Context& context) {
-  attempt.cleanup_retry = domain::next_retry(
-      attempt.cleanup_retry, domain::cleanup_wait(attempt.cleanup_retry.tries + 1), context.now);
-}
-
 void retry_deregistration(Attempt& attempt, domain::Millis asked, const Context& context) {
   domain::Millis wait = domain::cleanup_wait(attempt.deregistration_retry.tries + 1);
   if (asked > wait) wait = asked < domain::kMaximumWait ? asked : domain::kMaximumWait;
@@ -69,7 +64,7 @@ void on_deregistered(Step& out, const event::Deregistered& answered, const Conte
 void on_failed(Step& out, EffectKind kind, const event::Failed& failed, const Context& context) {
   Attempt& attempt = out.attempt;
   if (kind != EffectKind::deregister) {
-    retry_cleanup(attempt, context);
+    retry_cleanup(attempt, context.now);
     return;
   }
   const bool live = !domain::is_concluded(attempt.state);
@@ -94,6 +89,20 @@ void on_failed(Step& out, EffectKind kind, const event::Failed& failed, const Co
 bool absence_proves(const Attempt& attempt, const domain::Instant& now) {
   return !attempt.jit_requested_at ||
          domain::elapsed(*attempt.jit_requested_at, now) >= kRegistrationDeadline + kAbsenceByName;
+}
+
+void owe(Step& out, domain::RunnerId runner) {
+  Attempt& attempt = out.attempt;
+  if (!attempt.runner) attempt.runner = runner;
+  attempt.absence_observed = false;
+  attempt.deregistration_owed = true;
+  attempt.deregistration_retry = {};
+  out.drop_secret = domain::is_concluded(attempt.state);
+}
+
+void retry_cleanup(Attempt& attempt, const domain::Instant& now) {
+  attempt.cleanup_retry =
+      domain::next_retry(attempt.cleanup_retry, domain::cleanup_wait(attempt.cleanup_retry.tries + 1), now);
 }
 
 void conclude(Step& out, const domain::Outcome& outcome, const Context& context) {
@@ -133,10 +142,7 @@ void answer(Step& out, EffectKind kind, const EventBody& body, const Context& co
   if (is_launch_effect(kind) && domain::is_concluded(out.attempt.state)) {
     Attempt& attempt = out.attempt;
     if (const auto* registered = std::get_if<event::Registered>(&body)) {
-      if (!attempt.runner) attempt.runner = registered->runner;
-      attempt.absence_observed = false;
-      attempt.deregistration_owed = true;
-      out.drop_secret = true;
+      owe(out, registered->runner);
     } else if (const auto* held = std::get_if<event::Held>(&body)) {
       if (!attempt.process) attempt.process = held->process;
     } else if (const auto* acquired = std::get_if<event::Acquired>(&body)) {

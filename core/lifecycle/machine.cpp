@@ -15,16 +15,9 @@ bool answers_pending(const Attempt& attempt, const Event& event) {
   return attempt.pending && event.seq != 0 && attempt.pending->seq == event.seq;
 }
 
-// A registration that arrives when nobody waits for it is a debt; every other late answer changes nothing.
-void compensate(Step& out, const Event& event, const Context& context) {
-  const auto* registered = std::get_if<event::Registered>(&event.body);
-  if (registered == nullptr) return;
-  Attempt& attempt = out.attempt;
-  if (!attempt.runner) attempt.runner = registered->runner;
-  attempt.absence_observed = false;
-  attempt.deregistration_owed = true;
-  attempt.deregistration_retry = {.tries = 0, .due = context.now};
-  out.drop_secret = domain::is_concluded(attempt.state);
+// Of the answers that nobody waits for only a registration leaves something behind.
+void compensate(Step& out, const Event& event) {
+  if (const auto* registered = std::get_if<event::Registered>(&event.body)) owe(out, registered->runner);
 }
 
 void on_resumed(Step& out, const Context& context) {
@@ -66,7 +59,7 @@ Step step(const Attempt& attempt, const Event& event, const Context& context) {
   Step out;
   out.attempt = attempt;
   if (event.seq != 0 && !answers_pending(attempt, event)) {
-    compensate(out, event, context);
+    compensate(out, event);
     progress(out, context);
     return out;
   }

@@ -1,5 +1,4 @@
 // Applies the decisions of domain::decide to the row.
-#include "domain/backoff.hpp"
 #include "domain/state.hpp"
 #include "lifecycle/parts.hpp"
 
@@ -28,8 +27,7 @@ struct Apply {
     if (!domain::is_concluded(attempt().state) || attempt().pending) return false;
     if (attempt().cleanup_retry.tries > 0 && !domain::reached(attempt().cleanup_retry.due, context.now))
       return false;
-    attempt().cleanup_retry = domain::next_retry(
-        attempt().cleanup_retry, domain::cleanup_wait(attempt().cleanup_retry.tries + 1), context.now);
+    retry_cleanup(attempt(), context.now);
     return false;
   }
 

@@ -14,6 +14,12 @@ void conclude(Step& out, const domain::Outcome& outcome, const Context& context)
 // An absence by name alone counts once no answer to the request can be on its way any more.
 bool absence_proves(const domain::Attempt& attempt, const domain::Instant& now);
 
+// A registration came that nobody waited for: its removal is owed at once.
+void owe(Step& out, domain::RunnerId runner);
+
+// Counts one more failed try of ending, destroying or scrubbing, and when the next one is due.
+void retry_cleanup(domain::Attempt& attempt, const domain::Instant& now);
+
 // The answer to the effect that was pending. (launch.cpp, ending.cpp)
 void answer(Step& out, domain::EffectKind kind, const EventBody& body, const Context& context);
 void answer_launch(Step& out, domain::EffectKind kind, const EventBody& body, const Context& context);

@@ -69,17 +69,15 @@ void issue(Step& out, EffectKind kind, const domain::Instant& now) {
 void progress(Step& out, const Context& context) {
   const Attempt& attempt = out.attempt;
   if (attempt.pending) return;
-  if (domain::is_concluded(attempt.state)) {
-    progress_ending(out, context);
-    // A launch that was concluded while its retry waited is an ending now; nothing else can follow here.
-    return;
+  if (!domain::is_concluded(attempt.state)) {
+    if (attempt.termination) {
+      progress_termination(out, context);
+    } else {
+      progress_launch(out, context);
+    }
   }
-  if (attempt.termination) {
-    progress_termination(out, context);
-    return;
-  }
-  progress_launch(out, context);
-  if (!out.attempt.pending && domain::is_concluded(out.attempt.state)) progress_ending(out, context);
+  // Giving up a launch concludes it, and then its ending begins here.
+  if (!attempt.pending && domain::is_concluded(attempt.state)) progress_ending(out, context);
 }
 
 std::optional<domain::Instant> next_due(const Attempt& attempt) {

@@ -66,8 +66,7 @@ void Engine::on_readiness(ReadinessAnswer readiness) { inputs_.emplace_back(std:
 void Engine::on_exit_hint(const domain::AttemptId& attempt) {
   const auto found = live_.find(attempt);
   if (found == live_.end()) return;
-  const domain::Policy& policy = found->second.attempt.policy;
-  poll_now({.gateway = policy.gateway, .target = policy.target});
+  poll_now(key_of(found->second.attempt.policy));
 }
 
 void Engine::poll_now(const TargetKey& key) {
@@ -95,7 +94,7 @@ void Engine::adopt_step(Live& live, lifecycle::Step step) {
   const domain::AttemptId id = old.id;
   if (step.drop_secret) dropped_secrets_.push_back(id);
   if (step.refused_for_good) hold_policy(step.attempt);
-  if (step.observe_soon) poll_now({.gateway = old.policy.gateway, .target = old.policy.target});
+  if (step.observe_soon) poll_now(key_of(old.policy));
   if (step.attempt == old) return;
   before_.try_emplace(id, live);
   if (step.attempt.state != old.state) {
@@ -106,21 +105,20 @@ void Engine::adopt_step(Live& live, lifecycle::Step step) {
     if (step.attempt.state == domain::State::starting) forgive_policy(step.attempt.policy.name);
     if (!domain::is_live(step.attempt.state)) {
       live.resumed = false;
-      poll_now({.gateway = old.policy.gateway, .target = old.policy.target});
+      poll_now(key_of(old.policy));
     }
   }
   const bool registered = step.attempt.jit_requested_at && !old.jit_requested_at;
   if (registered) live.changed_tick = ++tick_;
   live.attempt = std::move(step.attempt);
-  if (step.orders.empty()) return;
   // The row may still change in this turn; what is issued is the row as it was committed.
   for (const lifecycle::Order& order : step.orders) {
     records_.push_back({.attempt = id,
                         .at = live.attempt.pending ? live.attempt.pending->issued_at : world_.now(),
                         .word = std::string(domain::to_string(order.kind)),
                         .detail = {}});
-    staged_.push_back({.kind = order.kind, .seq = order.seq, .attempt = nullptr});
-    staged_.back().attempt = std::make_shared<const Attempt>(live.attempt);
+    staged_.push_back(
+        {.kind = order.kind, .seq = order.seq, .attempt = std::make_shared<const Attempt>(live.attempt)});
   }
 }
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <unordered_map>
+#include <variant>
 #include <vector>
 
 #include "journal/journal.hpp"
@@ -96,7 +96,6 @@ class Engine {
     std::optional<domain::Instant> last_contact;
     std::int64_t failures = 0;
     std::string error;
-    domain::LimitingFactor trouble = domain::LimitingFactor::none;
     bool recovered = false;
     std::map<domain::JobRefusal, std::int64_t> refused_jobs;
   };

@@ -30,8 +30,7 @@ LimitingFactor Engine::blocked_by(const Target& target, const PolicyState& state
 void Engine::allocate(const TargetKey& key, Target& target, const std::vector<domain::Job>& jobs) {
   std::vector<domain::Policy> policies;
   for (const auto& [name, state] : policies_) {
-    if (state.policy.gateway == key.gateway && state.policy.target == key.target)
-      policies.push_back(state.policy);
+    if (serves(state.policy, key)) policies.push_back(state.policy);
   }
   std::map<domain::PolicyName, std::int64_t> queued;
   target.refused_jobs.clear();
@@ -127,7 +126,7 @@ void Engine::take_readiness(const ReadinessAnswer& answer) {
   state.blocked = answer.blocked;
   state.remedy = answer.remedy;
   state.note = answer.note;
-  if (became_ready) poll_now({.gateway = state.policy.gateway, .target = state.policy.target});
+  if (became_ready) poll_now(key_of(state.policy));
 }
 
 // A refusal that trying again cannot mend holds the policy, longer each time.
@@ -164,8 +163,7 @@ std::vector<PolicyView> Engine::policies() const {
     view.limited_by = state.limited_by;
     view.remedy = state.remedy;
     view.note = state.note;
-    const auto target =
-        targets_.find(TargetKey{.gateway = state.policy.gateway, .target = state.policy.target});
+    const auto target = targets_.find(key_of(state.policy));
     if (target != targets_.end()) {
       const LimitingFactor blocked = blocked_by(target->second, state);
       if (blocked != LimitingFactor::none) view.limited_by = blocked;

@@ -61,8 +61,7 @@ void add_listing(domain::Observation& seen, const Attempt& attempt,
 }  // namespace
 
 Engine::Target& Engine::target_of(const domain::Policy& policy) {
-  const TargetKey key{.gateway = policy.gateway, .target = policy.target};
-  auto [entry, added] = targets_.try_emplace(key);
+  auto [entry, added] = targets_.try_emplace(key_of(policy));
   if (added) entry->second.recovered = true;  // nothing of it is known to be live
   return entry->second;
 }
@@ -141,7 +140,6 @@ void Engine::observe_all(const TargetKey& key, Target& target, const Inventory* 
     if (belongs_to(live.attempt, key) && domain::is_live(live.attempt.state))
       ++live_of_policy[live.attempt.policy.name];
   }
-  bool all_reconciled = true;
   for (const auto& [id, look] : target.looks) {
     const auto found = live_.find(id);
     if (found == live_.end()) continue;
@@ -157,7 +155,6 @@ void Engine::observe_all(const TargetKey& key, Target& target, const Inventory* 
     const bool had_termination = live.attempt.termination.has_value();
     stage({.attempt = id, .seq = 0, .body = lifecycle::event::Observed{seen}});
     if (certain) live.resumed = false;
-    if (live.resumed) all_reconciled = false;
     const bool going = live.attempt.termination && !had_termination;
     if (going || !domain::is_live(live.attempt.state)) --of_policy;
   }
@@ -165,14 +162,12 @@ void Engine::observe_all(const TargetKey& key, Target& target, const Inventory* 
   const auto waiting = std::any_of(live_.begin(), live_.end(), [&key](const auto& entry) {
     return entry.second.resumed && belongs_to(entry.second.attempt, key);
   });
-  target.recovered = all_reconciled && !waiting;
+  target.recovered = !waiting;
 }
 
 void Engine::ask_demand(const TargetKey& key, Target& target) {
-  const auto serves = [&key](const auto& entry) {
-    return entry.second.policy.gateway == key.gateway && entry.second.policy.target == key.target;
-  };
-  if (draining_ || std::none_of(policies_.begin(), policies_.end(), serves)) {
+  const auto asks = [&key](const auto& entry) { return serves(entry.second.policy, key); };
+  if (draining_ || std::none_of(policies_.begin(), policies_.end(), asks)) {
     end_pass(key, target, std::nullopt, -1);
     return;
   }
@@ -187,7 +182,6 @@ void Engine::take_demand(const DemandAnswer& demand) {
   if (target.phase != Phase::asking || target.pass != demand.pass) return;
   if (!demand.failure) {
     target.last_contact = world_.now();
-    target.trouble = LimitingFactor::none;
     allocate(found->first, target, demand.jobs);
   }
   end_pass(found->first, target, demand.failure, demand.quota_left_percent);
@@ -196,7 +190,6 @@ void Engine::take_demand(const DemandAnswer& demand) {
 void Engine::note_failure(Target& target, const GatewayFailure& failure) {
   target.failures = std::min<std::int64_t>(target.failures + 1, 60);
   target.error = failure.message;
-  target.trouble = trouble_of(failure.code);
   if (failure.retry_after.count() > 0) {
     target.held_until = domain::after(world_.now(), std::min(failure.retry_after, domain::kMaximumWait));
   }
@@ -214,8 +207,7 @@ void Engine::end_pass(const TargetKey& key, Target& target, const std::optional<
                 {Field::error_code, std::string(domain::to_string(failure->code))},
                 {Field::message, failure->message}});
     for (auto& [name, state] : policies_) {
-      if (state.policy.gateway == key.gateway && state.policy.target == key.target)
-        state.limited_by = target.trouble;
+      if (serves(state.policy, key)) state.limited_by = trouble_of(failure->code);
     }
     const Millis wait = domain::doubling(options_.poll_quiet, target.failures, domain::kMaximumWait);
     const auto jittered = Millis{

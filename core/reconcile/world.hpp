@@ -27,8 +27,12 @@ struct TargetKey {
   auto operator<=>(const TargetKey&) const = default;
 };
 
+inline TargetKey key_of(const domain::Policy& policy) {
+  return {.gateway = policy.gateway, .target = policy.target};
+}
+inline bool serves(const domain::Policy& policy, const TargetKey& key) { return key_of(policy) == key; }
 inline bool belongs_to(const domain::Attempt& attempt, const TargetKey& key) {
-  return attempt.policy.gateway == key.gateway && attempt.policy.target == key.target;
+  return serves(attempt.policy, key);
 }
 
 // A changing effect whose intent is durable. The answer is a lifecycle::Event with the same attempt and seq.

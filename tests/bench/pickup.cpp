@@ -3,7 +3,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -22,13 +21,11 @@ void print(const char* name, const Values& values, const char* after) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  demo::ShowOptions options;
+  demo::ShowOptions options = demo::options_of_this_build();
   options.jobs = 50;
   options.capacity = 4;
   options.live = false;
   options.script = "true";
-  options.bin = std::filesystem::read_symlink("/proc/self/exe").parent_path();
-  options.plugins = std::filesystem::path(options.bin).parent_path() / "plugins";
   for (int index = 1; index + 1 < argc; index += 2) {
     const std::string word = argv[index];
     if (word == "--jobs") options.jobs = std::max(1, std::atoi(argv[index + 1]));

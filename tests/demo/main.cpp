@@ -28,10 +28,8 @@ bool number(const char* text, int& value) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  demo::ShowOptions options;
+  demo::ShowOptions options = demo::options_of_this_build();
   bool json = false;
-  options.bin = std::filesystem::read_symlink("/proc/self/exe").parent_path();
-  options.plugins = std::filesystem::path(options.bin).parent_path() / "plugins";
   for (int index = 1; index < argc; ++index) {
     const std::string word = argv[index];
     const char* value = index + 1 < argc ? argv[index + 1] : nullptr;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <map>
 #include <stdexcept>
 #include <thread>
@@ -54,6 +55,14 @@ std::int64_t percentile(std::vector<std::int64_t> values, double fraction) {
   std::sort(values.begin(), values.end());
   const auto last = static_cast<double>(values.size() - 1);
   return values[static_cast<std::size_t>(fraction * last + 0.5)];
+}
+
+ShowOptions options_of_this_build() {
+  ShowOptions options;
+  const auto bin = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  options.bin = bin;
+  options.plugins = bin.parent_path() / "plugins";
+  return options;
 }
 
 ShowResult show(const ShowOptions& options) {

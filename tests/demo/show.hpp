@@ -33,6 +33,9 @@ struct ShowResult {
   bool settled = false;
 };
 
+// Options for the build that the running program belongs to.
+ShowOptions options_of_this_build();
+
 ShowResult show(const ShowOptions& options);
 
 // The value at a fraction of the sorted list; 0 for an empty one.

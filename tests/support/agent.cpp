@@ -252,11 +252,11 @@ Leftovers Agent::leftovers() const {
     left.directories += entries(runtimes() + "/" + policy.name, ".runner-manager-owner");
   }
   left.directories += entries(state() + "/processes");
+  const std::string installation =
+      json::parse(status_json(), nullptr, false).value("installation", std::string());
+  if (installation.empty()) return left;
   for (const char* root : {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"}) {
     std::error_code ignored;
-    const std::string installation =
-        json::parse(status_json(), nullptr, false).value("installation", std::string());
-    if (installation.empty()) continue;
     const fs::path ours = fs::path(root) / ("runner-manager-" + installation.substr(0, 8));
     for (const auto& entry : fs::directory_iterator(ours, ignored)) {
       if (entry.is_directory(ignored)) ++left.cgroups;

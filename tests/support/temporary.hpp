@@ -12,12 +12,12 @@ namespace testkit {
 
 class TemporaryDirectory {
  public:
-  TemporaryDirectory() {
+  // Job accounts pass through 0711 on the way to their runtime; what nobody else may enter wants 0700.
+  explicit TemporaryDirectory(mode_t mode = 0711) {
     const char* base = std::getenv("TMPDIR");
     std::string pattern = std::string(base != nullptr ? base : "/tmp") + "/rmgr-test-XXXXXX";
     if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("mkdtemp failed for " + pattern);
-    // Job accounts pass through it on the way to their runtime.
-    ::chmod(pattern.c_str(), 0711);
+    ::chmod(pattern.c_str(), mode);
     path_ = pattern;
   }
   ~TemporaryDirectory() {

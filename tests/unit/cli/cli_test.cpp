@@ -15,6 +15,7 @@
 #include "cli/table.hpp"
 #include "daemon/control_protocol.hpp"
 #include "journal/journal.hpp"
+#include "support/temporary.hpp"
 
 namespace agent::cli {
 namespace {
@@ -63,13 +64,10 @@ class OneAnswer {
 class Cli : public ::testing::Test {
  protected:
   Cli() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "rmgr-cli-XXXXXX").string();
-    directory_ = ::mkdtemp(pattern.data());
     socket_ = directory_ + "/control.sock";
     config_ = directory_ + "/config.yaml";
     std::ofstream(config_) << "state: " << directory_ << "\n";
   }
-  ~Cli() override { std::filesystem::remove_all(directory_); }
 
   int type(const std::vector<std::string>& arguments) {
     out_.str("");
@@ -83,7 +81,9 @@ class Cli : public ::testing::Test {
     return run(arguments, surface);
   }
 
-  std::string directory_, socket_, config_, ran_, program_directory_;
+  const testkit::TemporaryDirectory temporary_{0700};
+  const std::string directory_ = temporary_.path();
+  std::string socket_, config_, ran_, program_directory_;
   std::ostringstream out_, err_;
 };
 

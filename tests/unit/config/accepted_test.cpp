@@ -7,6 +7,7 @@
 #include <random>
 
 #include "config/config.hpp"
+#include "support/temporary.hpp"
 
 namespace agent::config {
 namespace {
@@ -175,12 +176,8 @@ TEST(Config, ByteOrderMarkAndCarriageReturnsAreFine) {
 
 class Files : public ::testing::Test {
  protected:
-  Files() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "rmgr-config-XXXXXX").string();
-    directory_ = ::mkdtemp(pattern.data());
-  }
-  ~Files() override { std::filesystem::remove_all(directory_); }
-  std::string directory_;
+  const testkit::TemporaryDirectory temporary_{0700};
+  const std::string directory_ = temporary_.path();
 };
 
 TEST_F(Files, AreRead) {

@@ -18,6 +18,7 @@
 #include "daemon/control_server.hpp"
 #include "daemon/control_socket.hpp"
 #include "support/recording_log.hpp"
+#include "support/temporary.hpp"
 
 namespace agent::daemon {
 namespace {
@@ -59,15 +60,8 @@ std::string ask(const std::string& path, std::string_view bytes) {
 
 class Control : public ::testing::Test {
  protected:
-  Control() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "rmgr-control-XXXXXX").string();
-    directory_ = ::mkdtemp(pattern.data());
-    path_ = directory_ + "/control.sock";
-  }
-  ~Control() override {
-    stop();
-    std::filesystem::remove_all(directory_);
-  }
+  Control() { path_ = directory_ + "/control.sock"; }
+  ~Control() override { stop(); }
 
   void start() {
     auto server = ControlServer::start(
@@ -96,7 +90,9 @@ class Control : public ::testing::Test {
     thread_.join();
   }
 
-  std::string directory_, path_;
+  const testkit::TemporaryDirectory temporary_{0700};
+  const std::string directory_ = temporary_.path();
+  std::string path_;
   agent::testing::RecordingLog log_;
   boost::asio::io_context loop_{1};
   std::unique_ptr<ControlServer> server_;

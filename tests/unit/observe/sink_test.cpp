@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "support/recording_log.hpp"
+#include "support/temporary.hpp"
 #include "unit/observe/vocabulary.hpp"
 
 namespace agent::observe {
@@ -17,12 +18,7 @@ namespace {
 
 class SinkTest : public ::testing::Test {
  protected:
-  SinkTest() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "rmgr-log-XXXXXX").string();
-    directory_ = ::mkdtemp(pattern.data());
-    file_ = directory_ + "/daemon.log";
-  }
-  ~SinkTest() override { std::filesystem::remove_all(directory_); }
+  SinkTest() { file_ = directory_ + "/daemon.log"; }
 
   [[nodiscard]] static std::vector<std::string> lines(const std::string& path) {
     std::ifstream in(path);
@@ -38,7 +34,9 @@ class SinkTest : public ::testing::Test {
     return log.ok() ? std::move(log).value() : nullptr;
   }
 
-  std::string directory_, file_;
+  const testkit::TemporaryDirectory temporary_{0700};
+  const std::string directory_ = temporary_.path();
+  std::string file_;
 };
 
 TEST_F(SinkTest, EveryEventWithEveryFieldIsPrinted) {
