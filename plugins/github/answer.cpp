@@ -11,7 +11,7 @@ namespace plugins::github {
 namespace {
 
 constexpr Millis kUnknownLimit{60'000};
-constexpr std::int64_t kDay = 24 * 3600;
+constexpr std::int64_t kDay = 86'400;
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 

@@ -50,10 +50,14 @@ rmgr::Demand Gateway::demand(const rmgr::Call& call, std::string_view target) {
   const auto names = path.organization ? repositories(sweep, target, path.path)
                                        : std::vector<std::string>{std::string(target)};
   for (const auto& repository : names) {
-    for (const std::string status : {"queued", "in_progress"}) {
-      Query query{PageKind::runs,
-                  "/repos/" + repository + "/actions/runs?status=" + status + "&per_page=" + size, repository,
-                  "Listing the workflow runs of " + repository};
+    for (const char* status : {"queued", "in_progress"}) {
+      std::string runs = "/repos/";
+      runs.append(repository)
+          .append("/actions/runs?status=")
+          .append(status)
+          .append("&per_page=")
+          .append(size);
+      Query query{PageKind::runs, std::move(runs), repository, "Listing the workflow runs of " + repository};
       query.may_be_missing = path.organization;
       query.may_be_denied = path.organization;
       sweep.add(std::move(query));

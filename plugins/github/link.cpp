@@ -5,7 +5,7 @@
 namespace plugins::github {
 namespace {
 
-constexpr std::size_t kMaxHeader = 64 * 1024;
+constexpr std::size_t kMaxHeader = std::size_t{64} << 10;
 constexpr std::size_t kMaxLinks = 64;
 
 class Reader {

@@ -82,7 +82,7 @@ struct Client::State {
     }
     if (!problem.empty()) return {nullptr, std::move(problem)};
     loop.add(transfer);
-    return {std::move(transfer), {}};
+    return {std::move(transfer), std::string()};
   }
   void give_up(const std::shared_ptr<Transfer>& transfer) {
     transfer->abandon();

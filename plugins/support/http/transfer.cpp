@@ -70,7 +70,9 @@ std::string Transfer::prepare(const Options& options, const Secret& proxy_creden
   bool ok = true;
   for (const auto& [name, value] : request_.headers) {
     if (!printable(name) || !printable(value)) return "a header holds control characters";
-    ok = ok && append((name + ": " + value).c_str());
+    std::string line = name;
+    line.append(": ").append(value);
+    ok = ok && append(line.c_str());
   }
   if (!request_.authorization.empty()) {
     if (!printable(request_.authorization.view())) return "the credential holds control characters";
@@ -138,7 +140,7 @@ std::size_t Transfer::on_upload(char* data, std::size_t size, std::size_t count,
   auto& transfer = *static_cast<Transfer*>(self);
   const auto& body = transfer.request_.body;
   const auto length = std::min(size * count, body.size() - transfer.sent_);
-  std::memcpy(data, body.data() + transfer.sent_, length);
+  std::copy_n(body.data() + transfer.sent_, length, data);
   transfer.sent_ += length;
   return length;
 }

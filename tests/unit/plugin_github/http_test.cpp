@@ -316,7 +316,7 @@ class HttpDownload : public HttpClient {
 };
 
 TEST_F(HttpDownload, ASlowReceiverHoldsTheStreamBackAndGetsEveryByte) {
-  const auto bytes = pattern(std::size_t{5} << 20);
+  const auto bytes = pattern(std::size_t{3} << 20);
   server.on("GET /f", {{200, {}, bytes}});
   kept.slow = 300ms;
   EXPECT_EQ(std::get<Response>(download(get(server.url() + "/f"))).status, 200);
@@ -325,7 +325,7 @@ TEST_F(HttpDownload, ASlowReceiverHoldsTheStreamBackAndGetsEveryByte) {
 }
 
 TEST_F(HttpDownload, ASlowReceiverIsNoStall) {
-  const auto bytes = pattern(std::size_t{4} << 20);
+  const auto bytes = pattern(std::size_t{2} << 20);
   server.on("GET /f", {{200, {}, bytes}});
   kept.slow = 3s;
   auto request = get(server.url() + "/f");
@@ -381,7 +381,7 @@ TEST_F(HttpDownload, AnErrorsBodyIsCollectedWithinItsBound) {
 }
 
 TEST_F(HttpDownload, AReceiverMayStopOrThrow) {
-  server.on("GET /f", {{200, {}, std::string(4 << 20, 'x')}});
+  server.on("GET /f", {{200, {}, std::string(2 << 20, 'x')}});
   kept.stop_at = 100;
   EXPECT_EQ(kind(download(get(server.url() + "/f"))), Failure::Kind::stopped);
   kept.answer = Receiver::Take::stop;
