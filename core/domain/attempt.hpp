@@ -71,8 +71,9 @@ struct Attempt {
   std::optional<EnvironmentId> environment;
   std::optional<RunnerId> runner;
   std::optional<ProcessIdentity> process;
-  std::optional<Instant> jit_requested_at;  // "JIT requested": a registration may exist from here on
 
+  // "JIT requested": a registration may exist from the first request on. The time of the last one.
+  std::optional<Instant> jit_requested_at;
   bool absence_observed = false;          // GitHub was seen without the registration since the last request
   bool clean_exit = false;                // the listener itself exited 0; journalled once
   std::optional<std::int64_t> exit_code;  // of the listener, when known

@@ -38,7 +38,6 @@ std::optional<std::string> contradiction(const Attempt& before, const Attempt& n
   if (rewritten(before.environment, now.environment)) return "environment";
   if (rewritten(before.runner, now.runner)) return "runner id";
   if (rewritten(before.process, now.process)) return "process identity";
-  if (rewritten(before.jit_requested_at, now.jit_requested_at)) return "JIT request";
   if (before.state == domain::State::cleaned && now.state != domain::State::cleaned) return "final state";
   return std::nullopt;
 }

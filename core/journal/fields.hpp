@@ -75,10 +75,7 @@ inline constexpr const char* kWriteOnce[] = {"package",
                                              "runner",
                                              "process_pid",
                                              "process_start_token",
-                                             "process_boot_id",
-                                             "jit_requested_wall_ms",
-                                             "jit_requested_boot_ms",
-                                             "jit_requested_boot_id"};
+                                             "process_boot_id"};
 
 // A policy without its labels, which have a table of their own.
 template <class Io, class P>

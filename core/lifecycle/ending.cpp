@@ -33,31 +33,50 @@ void registration_gone(Step& out, const Context& context) {
   }
 }
 
-void on_deregistered(Step& out, const event::Deregistered& answered, const Context& context) {
+bool launch_looks_first(const Attempt& attempt) {
+  return !domain::is_concluded(attempt.state) && !attempt.termination &&
+         next_launch_step(attempt) == EffectKind::register_runner;
+}
+
+// GitHub says that a job runs under our registration.
+void registration_busy(Step& out, const Context& context) {
+  Attempt& attempt = out.attempt;
+  if (launch_looks_first(attempt)) {
+    // The name stays taken for as long as that job takes, so this launch cannot go on.
+    conclude(out, {.kind = domain::OutcomeKind::failed, .reason = domain::FailureReason::jit_request_failed},
+             context);
+  } else if (!domain::is_concluded(attempt.state) && attempt.termination &&
+             domain::deregisters_first(attempt.termination->kind)) {
+    // A job came at the last moment: keep the runner. Journalled as busy it is asked for again only after a
+    // listing and the diagnostics showed it idle, and then for as long as any idle runner.
+    attempt.termination.reset();
+    attempt.cleanup_retry = {};
+    (void)domain::transition(attempt, State::busy, context.now);
+    out.observe_soon = true;
+  } else {
+    retry_deregistration(attempt, domain::Millis{0}, context);
+  }
+}
+
+void on_deregistered(Step& out, const event::Deregistered& answered, const domain::Instant& began,
+                     const Context& context) {
   Attempt& attempt = out.attempt;
   const bool live = !domain::is_concluded(attempt.state);
   // The name of a registration that was removed is never this attempt's runner again, so its id is not
   // recorded.
-  if (answered.found && answered.removal == event::Removal::busy && !attempt.runner)
+  if (answered.found && answered.removal == event::Removal::busy && !attempt.runner && !live)
     attempt.runner = answered.found;
   switch (answered.removal) {
     case event::Removal::gone: registration_gone(out, context); return;
     case event::Removal::not_listed:
       // A launch that asks again uses the same name, so a late registration cannot add a second one.
-      if (live || absence_proves(attempt, context.now)) {
+      if (live || absence_proves(attempt, began)) {
         registration_gone(out, context);
       } else {
         retry_deregistration(attempt, domain::Millis{0}, context);
       }
       return;
-    case event::Removal::busy:
-      if (live && attempt.termination && domain::deregisters_first(attempt.termination->kind)) {
-        attempt.termination.reset();  // a job came at the last moment: keep the runner
-        out.observe_soon = true;
-      } else {
-        retry_deregistration(attempt, domain::Millis{0}, context);
-      }
-      return;
+    case event::Removal::busy: registration_busy(out, context); return;
   }
 }
 
@@ -68,7 +87,7 @@ void on_failed(Step& out, EffectKind kind, const event::Failed& failed, const Co
     return;
   }
   const bool live = !domain::is_concluded(attempt.state);
-  if (live && !attempt.termination && next_launch_step(attempt) == EffectKind::register_runner) {
+  if (launch_looks_first(attempt)) {
     const bool again = attempt.launch_retry.tries < domain::kLaunchTries && context.demand_persists &&
                        context.launching_allowed;
     if (again) {
@@ -86,18 +105,21 @@ void on_failed(Step& out, EffectKind kind, const event::Failed& failed, const Co
 
 }  // namespace
 
-bool absence_proves(const Attempt& attempt, const domain::Instant& now) {
-  return !attempt.jit_requested_at ||
-         domain::elapsed(*attempt.jit_requested_at, now) >= kRegistrationDeadline + kAbsenceByName;
+bool absence_proves(const Attempt& attempt, const domain::Instant& listing_began) {
+  return !attempt.jit_requested_at || domain::elapsed(*attempt.jit_requested_at, listing_began) >=
+                                          kRegistrationDeadline + kAbsenceByName;
 }
 
 void owe(Step& out, domain::RunnerId runner) {
   Attempt& attempt = out.attempt;
-  if (!attempt.runner) attempt.runner = runner;
   attempt.absence_observed = false;
+  // A launch that is still trying removes what bears its name before it asks again, and its runner will have
+  // another id.
+  if (!domain::is_concluded(attempt.state)) return;
+  if (!attempt.runner) attempt.runner = runner;
   attempt.deregistration_owed = true;
   attempt.deregistration_retry = {};
-  out.drop_secret = domain::is_concluded(attempt.state);
+  out.drop_secret = true;
 }
 
 void retry_cleanup(Attempt& attempt, const domain::Instant& now) {
@@ -115,12 +137,13 @@ void conclude(Step& out, const domain::Outcome& outcome, const Context& context)
   out.drop_secret = true;
 }
 
-void answer_ending(Step& out, EffectKind kind, const EventBody& body, const Context& context) {
+void answer_ending(Step& out, const domain::Pending& answered, const EventBody& body,
+                   const Context& context) {
   Attempt& attempt = out.attempt;
   if (const auto* failed = std::get_if<event::Failed>(&body)) {
-    on_failed(out, kind, *failed, context);
+    on_failed(out, answered.kind, *failed, context);
   } else if (const auto* deregistered = std::get_if<event::Deregistered>(&body)) {
-    on_deregistered(out, *deregistered, context);
+    on_deregistered(out, *deregistered, answered.issued_at, context);
   } else if (std::holds_alternative<event::Stopped>(body)) {
     attempt.cleanup_retry = {};
     if (attempt.termination && !domain::is_concluded(attempt.state)) {
@@ -137,7 +160,8 @@ void answer_ending(Step& out, EffectKind kind, const EventBody& body, const Cont
   }
 }
 
-void answer(Step& out, EffectKind kind, const EventBody& body, const Context& context) {
+void answer(Step& out, const domain::Pending& answered, const EventBody& body, const Context& context) {
+  const EffectKind kind = answered.kind;
   // A launch answer that arrives after the conclusion is an ending's business.
   if (is_launch_effect(kind) && domain::is_concluded(out.attempt.state)) {
     Attempt& attempt = out.attempt;
@@ -155,7 +179,7 @@ void answer(Step& out, EffectKind kind, const EventBody& body, const Context& co
   if (is_launch_effect(kind)) {
     answer_launch(out, kind, body, context);
   } else {
-    answer_ending(out, kind, body, context);
+    answer_ending(out, answered, body, context);
   }
 }
 

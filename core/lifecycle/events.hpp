@@ -46,9 +46,11 @@ struct Failed {
   bool process_existed = false;
 };
 
-// One look at the attempt from all sides; see domain::decide.
+// One look at the attempt from all sides; see domain::decide. `listing_began`: when the listing was asked
+// for that an absence comes from.
 struct Observed {
   domain::Observation seen;
+  domain::Instant listing_began;
 };
 
 struct Timer {};         // something of this attempt is due

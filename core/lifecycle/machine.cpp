@@ -64,11 +64,11 @@ Step step(const Attempt& attempt, const Event& event, const Context& context) {
     return out;
   }
   if (event.seq != 0) {
-    const EffectKind answered = out.attempt.pending->kind;
+    const domain::Pending answered = *out.attempt.pending;
     out.attempt.pending.reset();
     answer(out, answered, event.body, context);
   } else if (const auto* observed = std::get_if<event::Observed>(&event.body)) {
-    observe(out, observed->seen, context);
+    observe(out, *observed, context);
   } else if (std::holds_alternative<event::OperatorStop>(event.body)) {
     on_operator_stop(out, context);
   } else if (std::holds_alternative<event::Resumed>(event.body)) {

@@ -12,6 +12,7 @@ namespace {
 struct Apply {
   Step& out;
   const domain::Observation& seen;
+  const domain::Instant& listing_began;
   const Context& context;
 
   Attempt& attempt() const { return out.attempt; }
@@ -55,7 +56,7 @@ struct Apply {
     domain::Outcome outcome = decision.outcome;
     outcome.out_of_memory = attempt().out_of_memory;
     if (seen.github == domain::GithubView::absent &&
-        (attempt().runner || absence_proves(attempt(), context.now))) {
+        (attempt().runner || absence_proves(attempt(), listing_began))) {
       attempt().absence_observed = true;
     }
     conclude(out, outcome, context);
@@ -86,12 +87,13 @@ struct Apply {
 
 }  // namespace
 
-void observe(Step& out, const domain::Observation& seen, const Context& context) {
+void observe(Step& out, const event::Observed& observed, const Context& context) {
+  const domain::Observation& seen = observed.seen;
   // Each repetition records something that was not recorded before, so the number of facts bounds the loop.
   constexpr int kMostFacts = 8;
   for (int round = 0; round < kMostFacts; ++round) {
     const domain::Decision decision = domain::decide(out.attempt, seen, context.now);
-    if (!std::visit(Apply{out, seen, context}, decision)) return;
+    if (!std::visit(Apply{out, seen, observed.listing_began, context}, decision)) return;
   }
 }
 

@@ -11,22 +11,23 @@ void issue(Step& out, domain::EffectKind kind, const domain::Instant& now);
 // Ends a live attempt: outcome, terminal state, what is owed, and the secret dropped.
 void conclude(Step& out, const domain::Outcome& outcome, const Context& context);
 
-// An absence by name alone counts once no answer to the request can be on its way any more.
-bool absence_proves(const domain::Attempt& attempt, const domain::Instant& now);
+// An absence by name alone counts in a listing that began when no answer to the last request could be on its
+// way any more.
+bool absence_proves(const domain::Attempt& attempt, const domain::Instant& listing_began);
 
-// A registration came that nobody waited for: its removal is owed at once.
+// A registration came that nobody waited for: its removal is owed.
 void owe(Step& out, domain::RunnerId runner);
 
 // Counts one more failed try of ending, destroying or scrubbing, and when the next one is due.
 void retry_cleanup(domain::Attempt& attempt, const domain::Instant& now);
 
 // The answer to the effect that was pending. (launch.cpp, ending.cpp)
-void answer(Step& out, domain::EffectKind kind, const EventBody& body, const Context& context);
+void answer(Step& out, const domain::Pending& answered, const EventBody& body, const Context& context);
 void answer_launch(Step& out, domain::EffectKind kind, const EventBody& body, const Context& context);
-void answer_ending(Step& out, domain::EffectKind kind, const EventBody& body, const Context& context);
+void answer_ending(Step& out, const domain::Pending& answered, const EventBody& body, const Context& context);
 
 // One look, decided and applied until the decision asks for nothing more. (observe.cpp)
-void observe(Step& out, const domain::Observation& seen, const Context& context);
+void observe(Step& out, const event::Observed& observed, const Context& context);
 
 // Issues the next effect that the row asks for, if none is pending and it is due. (progress.cpp)
 void progress(Step& out, const Context& context);

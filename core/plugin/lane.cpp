@@ -62,14 +62,14 @@ struct Lane::State {
   mutable std::mutex mutex;
   std::condition_variable work;     // workers
   std::condition_variable watched;  // the watch
-  std::condition_variable ended;    // the destructor
+  std::condition_variable ended;    // finish()
   std::deque<Queued> queue;
   std::list<Running> running;
   std::vector<Refusal> refusals;  // to be answered by the watch
   std::size_t overdue = 0;
   std::size_t live_workers = 0;
   bool closed = false;
-  bool abandoned = false;  // the destructor waited long enough
+  bool abandoned = false;  // finish() waited long enough
   bool finishing = false;  // the watch ends once it has answered everybody
   Clock::time_point closed_at;
   std::vector<std::thread> workers;
@@ -207,7 +207,10 @@ Lane::Lane(LaneOptions options) : state_(std::make_shared<State>(std::move(optio
     state_->workers.emplace_back([state = state_] { state->run_worker(); });
 }
 
-Lane::~Lane() {
+Lane::~Lane() { finish(); }
+
+bool Lane::finish() {
+  if (!state_->watch.joinable()) return !state_->abandoned;
   close();
   {
     std::unique_lock lock(state_->mutex);
@@ -227,6 +230,7 @@ Lane::~Lane() {
     else
       worker.join();
   }
+  return !state_->abandoned;
 }
 
 void Lane::enqueue(Item item) {

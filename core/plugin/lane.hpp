@@ -29,7 +29,7 @@ struct LaneOptions {
 class Lane {
  public:
   explicit Lane(LaneOptions options);
-  ~Lane();  // close(), waits for running calls until `grace` after it, then leaves them behind
+  ~Lane();  // finish()
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;
 
@@ -53,6 +53,9 @@ class Lane {
   [[nodiscard]] std::size_t waiting() const;  // queued and running calls
   void cancel_all();                          // asks running calls to end and answers queued ones `cancelled`
   void close();  // cancel_all for good: new calls are answered `cancelled`. Does not wait; once is enough
+  // close(), then waits for running calls until `grace` after it and leaves behind what does not come back.
+  // True if every call came back. Calls submitted after this are dropped unanswered. Not thread-safe.
+  bool finish();
 
  private:
   struct Item {

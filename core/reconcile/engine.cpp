@@ -108,8 +108,7 @@ void Engine::adopt_step(Live& live, lifecycle::Step step) {
       poll_now(key_of(old.policy));
     }
   }
-  const bool registered = step.attempt.jit_requested_at && !old.jit_requested_at;
-  if (registered) live.changed_tick = ++tick_;
+  if (step.attempt.jit_requested_at != old.jit_requested_at) live.changed_tick = ++tick_;
   live.attempt = std::move(step.attempt);
   // The row may still change in this turn; what is issued is the row as it was committed.
   for (const lifecycle::Order& order : step.orders) {

@@ -88,6 +88,7 @@ class Engine {
     Phase phase = Phase::idle;
     std::uint64_t pass = 0;
     std::uint64_t listing_tick = 0;
+    domain::Instant listing_began;
     std::set<domain::AttemptId> awaited;
     std::map<domain::AttemptId, Look> looks;
     bool again = false;  // something happened during the pass that wants another

@@ -115,6 +115,7 @@ void Engine::finish_looking(const TargetKey& key, Target& target) {
   }
   target.phase = Phase::listing;
   target.listing_tick = tick_;
+  target.listing_began = world_.now();
   world_.list_inventory(key, target.pass);
 }
 
@@ -153,7 +154,7 @@ void Engine::observe_all(const TargetKey& key, Target& target, const Inventory* 
     if (fresh) add_listing(seen, live.attempt, inventory->runners);
     const bool certain = fresh && look.environment != domain::EnvironmentView::unknown;
     const bool had_termination = live.attempt.termination.has_value();
-    stage({.attempt = id, .seq = 0, .body = lifecycle::event::Observed{seen}});
+    stage({.attempt = id, .seq = 0, .body = lifecycle::event::Observed{seen, target.listing_began}});
     if (certain) live.resumed = false;
     const bool going = live.attempt.termination && !had_termination;
     if (going || !domain::is_live(live.attempt.state)) --of_policy;

@@ -142,8 +142,6 @@ INSTANTIATE_TEST_SUITE_P(
                    a.process = domain::ProcessIdentity{1, 2, domain::BootId{"b"}};
                  },
                  [](Attempt& a) { a.process.reset(); }},
-        OnceCase{"JIT request", [](Attempt& a) { a.jit_requested_at = sample::instant(1); },
-                 [](Attempt& a) { a.jit_requested_at = sample::instant(2); }},
         OnceCase{"final state", [](Attempt& a) { a.state = domain::State::cleaned; },
                  [](Attempt& a) { a.state = domain::State::idle; }}));
 

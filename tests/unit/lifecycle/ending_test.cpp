@@ -66,8 +66,26 @@ TEST_F(Machine, a_surplus_runner_that_took_a_job_meanwhile_is_kept) {
   answer(event::Deregistered{.removal = Removal::busy, .found = std::nullopt});
   EXPECT_FALSE(attempt_.termination.has_value());
   EXPECT_FALSE(pending().has_value());
+  EXPECT_EQ(attempt_.state, State::busy) << "the refusal says that a job runs";
   see(EnvironmentView::running, GithubView::busy);
   EXPECT_EQ(attempt_.state, State::busy);
+}
+
+TEST_F(Machine, a_removal_that_is_refused_while_the_listing_says_idle_waits_a_whole_idle_time_again) {
+  started();
+  see(EnvironmentView::running, GithubView::idle);
+  pass(300'000);
+  see(EnvironmentView::running, GithubView::idle);
+  answer(event::Deregistered{.removal = Removal::busy, .found = std::nullopt});
+  see(EnvironmentView::running, GithubView::idle, Evidence::no_job);
+  EXPECT_EQ(attempt_.state, State::idle) << "the assignment was never taken up";
+  EXPECT_FALSE(pending().has_value());
+  pass(299'999);
+  see(EnvironmentView::running, GithubView::idle, Evidence::no_job);
+  EXPECT_FALSE(pending().has_value());
+  pass(1);
+  see(EnvironmentView::running, GithubView::idle, Evidence::no_job);
+  EXPECT_EQ(pending(), EffectKind::deregister);
 }
 
 TEST_F(Machine, a_registration_timeout_is_an_intent_before_a_signal_before_a_conclusion) {
@@ -167,6 +185,37 @@ TEST_F(Machine, absence_by_name_is_believed_ten_minutes_after_the_requests_deadl
   ASSERT_EQ(pending(), EffectKind::deregister);
   answer(event::Deregistered{.removal = Removal::not_listed, .found = std::nullopt});
   EXPECT_FALSE(attempt_.deregistration_owed);
+}
+
+TEST_F(Machine, absence_by_name_is_measured_from_the_last_request) {
+  constexpr std::int64_t kQuarterOfAnHour = 15 * 60'000;
+  launch(EffectKind::register_runner);
+  fail(ErrorCode::retry, kQuarterOfAnHour);
+  pass(kQuarterOfAnHour);
+  tell(event::Timer{});
+  answer(event::Deregistered{.removal = Removal::not_listed, .found = std::nullopt});
+  ASSERT_EQ(pending(), EffectKind::register_runner);
+  demand_ = false;
+  fail(ErrorCode::deadline);
+  ASSERT_EQ(pending(), EffectKind::deregister);
+  answer(event::Deregistered{.removal = Removal::not_listed, .found = std::nullopt});
+  EXPECT_TRUE(attempt_.deregistration_owed) << "the second request may still be answered";
+}
+
+TEST_F(Machine, absence_by_name_counts_from_when_the_listing_began) {
+  const std::int64_t proof = lifecycle::kRegistrationDeadline.count() + lifecycle::kAbsenceByName.count();
+  launch(EffectKind::register_runner);
+  demand_ = false;
+  fail(ErrorCode::deadline);
+  answer(event::Deregistered{.removal = Removal::not_listed, .found = std::nullopt});
+  step_on();
+  step_on();
+  pass(proof - 1);
+  tell(event::Timer{});
+  ASSERT_EQ(pending(), EffectKind::deregister);
+  pass(60'000);
+  answer(event::Deregistered{.removal = Removal::not_listed, .found = std::nullopt});
+  EXPECT_TRUE(attempt_.deregistration_owed) << "the listing may be older than the registration";
 }
 
 TEST_F(Machine, the_operator_ends_a_launch_that_has_no_process_at_once) {

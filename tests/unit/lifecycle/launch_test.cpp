@@ -110,14 +110,50 @@ TEST_F(Machine, an_unanswered_registration_is_looked_up_by_name_before_it_is_ask
   EXPECT_FALSE(attempt_.runner.has_value()) << "the id that was removed is not this attempt's";
 }
 
-TEST_F(Machine, a_registration_that_answers_late_becomes_a_debt) {
+TEST_F(Machine, a_registration_that_answers_late_is_removed_before_the_launch_asks_again) {
   launch(EffectKind::register_runner);
   const std::uint64_t old_seq = attempt_.pending->seq;
   fail(ErrorCode::deadline);
   tell(event::Registered{.runner = domain::RunnerId(9)}, old_seq);
+  EXPECT_EQ(attempt_.state, State::allocated) << "an old answer is never applied";
+  pass(2'000);
+  tell(event::Timer{});
+  ASSERT_EQ(pending(), EffectKind::deregister);
+  EXPECT_FALSE(attempt_.runner.has_value()) << "it is found by its name";
+  answer(event::Deregistered{.removal = event::Removal::gone, .found = domain::RunnerId(9)});
+  ASSERT_EQ(pending(), EffectKind::register_runner);
+  answer(event::Registered{.runner = domain::RunnerId(10)});
+  EXPECT_EQ(attempt_.runner->get(), 10);
+}
+
+TEST_F(Machine, a_registration_that_answers_after_the_conclusion_becomes_a_debt) {
+  launch(EffectKind::register_runner);
+  const std::uint64_t old_seq = attempt_.pending->seq;
+  demand_ = false;
+  fail(ErrorCode::deadline);
+  ASSERT_EQ(attempt_.state, State::failed);
+  answer(event::Deregistered{.removal = event::Removal::not_listed, .found = std::nullopt});
+  tell(event::Registered{.runner = domain::RunnerId(9)}, old_seq);
   EXPECT_TRUE(attempt_.deregistration_owed);
   EXPECT_EQ(attempt_.runner->get(), 9);
-  EXPECT_EQ(attempt_.state, State::allocated) << "an old answer is never applied";
+  EXPECT_TRUE(last_.drop_secret);
+}
+
+TEST_F(Machine, a_name_that_runs_a_job_ends_the_launch_that_wants_it_and_stays_a_debt) {
+  launch(EffectKind::register_runner);
+  fail(ErrorCode::deadline);
+  pass(2'000);
+  tell(event::Timer{});
+  ASSERT_EQ(pending(), EffectKind::deregister);
+  answer(event::Deregistered{.removal = event::Removal::busy, .found = domain::RunnerId(9)});
+  EXPECT_EQ(attempt_.state, State::failed);
+  EXPECT_EQ(attempt_.outcome->reason, FailureReason::jit_request_failed);
+  EXPECT_FALSE(last_.refused_for_good);
+  EXPECT_TRUE(attempt_.deregistration_owed);
+  ASSERT_EQ(pending(), EffectKind::deregister);
+  answer(event::Deregistered{.removal = event::Removal::busy, .found = domain::RunnerId(9)});
+  EXPECT_NE(pending(), EffectKind::deregister) << "it waits before it asks again";
+  EXPECT_EQ(attempt_.runner->get(), 9);
 }
 
 TEST_F(Machine, an_answer_that_comes_twice_changes_nothing) {

@@ -72,7 +72,7 @@ class Machine : public ::testing::Test {
     if (github != domain::GithubView::absent && github != domain::GithubView::unreachable)
       seen.listed_runner = domain::RunnerId(7);
     seen.bring_up_here = lifecycle::in_bring_up(attempt_);
-    tell(event::Observed{seen});
+    tell(event::Observed{.seen = seen, .listing_began = now()});
   }
 
   lifecycle::Context context() const {
