@@ -57,12 +57,12 @@ Assembly::~Assembly() { shut_down(); }
 
 bool Assembly::shut_down() {
   if (kv_) kv_->close();
-  if (world_) world_->shut_down();
-  if (!plugins_) return true;
-  bool all_back = true;
-  for (const plugin::InstanceStatus& instance : plugins_->status())
-    all_back = all_back && !instance.stuck;
-  return all_back;
+  // All close before any is waited for. Answers of plugin lanes go on to the world's, so those end last.
+  if (plugins_) plugins_->close_lanes();
+  if (world_) world_->close_lanes();
+  const bool plugins_back = !plugins_ || plugins_->finish_lanes();
+  const bool world_back = !world_ || world_->finish_lanes();
+  return plugins_back && world_back;
 }
 
 std::optional<StartRefusal> Assembly::start(const AssemblyInput& input) {

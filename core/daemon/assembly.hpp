@@ -37,7 +37,8 @@ class Assembly {
 
   // Nothing when everything stands; called once, on the loop thread.
   std::optional<StartRefusal> start(const AssemblyInput& input);
-  // Ends what still runs in lanes. True if every call came back.
+  // Ends what still runs in lanes, so that no answer reaches what is destroyed next. False if a call did not
+  // come back: its thread runs on, so the program must end without destroying anything.
   bool shut_down();
 
   reconcile::Engine& engine() { return *engine_; }

@@ -46,6 +46,7 @@ class Daemon {
   int run(const RunOptions& options);
 
  private:
+  int serve(const RunOptions& options);
   void post(std::function<void()> work);
   void schedule_turn();
   void turn();
@@ -167,7 +168,7 @@ std::string Daemon::answer(const std::string& command, const std::string& reques
                         .retry_after = Millis{0}});
 }
 
-int Daemon::run(const RunOptions& options) {
+int Daemon::serve(const RunOptions& options) {
   const AssemblyInput input{.configuration = &configuration_,
                             .program_directory = options.program_directory,
                             .post = [this](std::function<void()> work) { post(std::move(work)); },
@@ -191,12 +192,17 @@ int Daemon::run(const RunOptions& options) {
   wait_for_signal();
   schedule_turn();
   loop_.run();
-  const bool all_back = assembly_.shut_down();
-  log_.write(Level::info, observe::Event::daemon_stopped, {});
-  // A plugin thread that never came back would run on into destroyed objects, so nothing is destroyed any
-  // more.
-  if (!all_back) std::_Exit(kExitOk);
   return kExitOk;
+}
+
+int Daemon::run(const RunOptions& options) {
+  const int code = serve(options);
+  control_.reset();
+  const bool all_back = assembly_.shut_down();
+  if (code == kExitOk) log_.write(Level::info, observe::Event::daemon_stopped, {});
+  // A thread that never came back would run on into destroyed objects, so nothing is destroyed any more.
+  if (!all_back) std::_Exit(code);
+  return code;
 }
 
 }  // namespace

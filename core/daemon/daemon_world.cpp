@@ -71,19 +71,30 @@ DaemonWorld::DaemonWorld(WorldOptions options, lifecycle::Performer& performer, 
       log_(log),
       post_(std::move(post)),
       turns_(make_lane("turns", copy_turns(), kPackageDeadline)),
-      cleaning_(make_lane("cleaning", 2, kScrubDeadline)),
-      looking_(make_lane("looking", 2, kLookDeadline)) {}
+      pruning_(make_lane("pruning", 1, kScrubDeadline)) {}
 
-DaemonWorld::~DaemonWorld() { shut_down(); }
-
-void DaemonWorld::shut_down() {
+std::vector<Lane*> DaemonWorld::lanes() {
+  std::vector<Lane*> all{turns_.get(), pruning_.get()};
   for (auto& [name, lane] : package_lanes_)
-    lane->cancel_all();
-  if (turns_) turns_->cancel_all();
-  package_lanes_.clear();
-  turns_.reset();
-  cleaning_.reset();
-  looking_.reset();
+    all.push_back(lane.get());
+  for (auto& [root, of_root] : root_lanes_) {
+    all.push_back(of_root.looking.get());
+    all.push_back(of_root.cleaning.get());
+  }
+  return all;
+}
+
+void DaemonWorld::close_lanes() {
+  for (Lane* lane : lanes())
+    lane->close();
+}
+
+bool DaemonWorld::finish_lanes() {
+  close_lanes();
+  bool all_back = true;
+  for (Lane* lane : lanes())
+    all_back = lane->finish() && all_back;
+  return all_back;
 }
 
 domain::Instant DaemonWorld::now() { return instant_now(options_.boot); }
@@ -95,6 +106,15 @@ Lane* DaemonWorld::package_lane(const domain::InstanceName& source) {
   auto& lane = package_lanes_[source];
   if (!lane) lane = make_lane("packages:" + source.str(), 4, kPackageDeadline);
   return lane.get();
+}
+
+DaemonWorld::RootLanes& DaemonWorld::root_lanes(const std::string& root) {
+  auto [entry, added] = root_lanes_.try_emplace(root);
+  if (added) {
+    entry->second.looking = make_lane("looking:" + root, 1, kLookDeadline);
+    entry->second.cleaning = make_lane("cleaning:" + root, 2, kScrubDeadline);
+  }
+  return entry->second;
 }
 
 DaemonWorld::Route DaemonWorld::route(const reconcile::Effect& effect) {
@@ -111,7 +131,7 @@ DaemonWorld::Route DaemonWorld::route(const reconcile::Effect& effect) {
     case EffectKind::destroy:
       return {plugins_.control_lane(policy.provider), policy.timeouts.stop_grace + kEndMargin};
     case EffectKind::deregister: return {plugins_.control_lane(policy.gateway), kGatewayDeadline};
-    case EffectKind::scrub: return {cleaning_.get(), kScrubDeadline};
+    case EffectKind::scrub: return {root_lanes(policy.root).cleaning.get(), kScrubDeadline};
   }
   return {};
 }
@@ -132,7 +152,7 @@ Performed perform_on(lifecycle::Performer& performer, Call& call, const reconcil
     case EffectKind::deregister: return performer.deregister(call, attempt);
     case EffectKind::scrub: return performer.scrub(call, attempt);
   }
-  return {lifecycle::event::Failed{}, "unknown effect"};
+  return {lifecycle::event::Failed{}, "unknown effect", {}};
 }
 
 }  // namespace
@@ -143,7 +163,8 @@ void DaemonWorld::perform(const reconcile::Effect& effect) {
     answer(effect,
            {lifecycle::event::Failed{
                 .code = domain::ErrorCode::unreachable, .retry_after = Millis{0}, .process_existed = false},
-            "the plugin instance for this step is not ready; see `runner-manager status` for the reason"});
+            "the plugin instance for this step is not ready; see `runner-manager status` for the reason",
+            {}});
     return;
   }
   way.lane->submit<Performed>(
@@ -159,7 +180,8 @@ void DaemonWorld::perform(const reconcile::Effect& effect) {
         answer(effect, {lifecycle::event::Failed{.code = error.code,
                                                  .retry_after = error.retry_after,
                                                  .process_existed = effect.kind == EffectKind::release},
-                        error.message});
+                        error.message,
+                        {}});
       });
 }
 
@@ -172,7 +194,11 @@ void DaemonWorld::answer(const reconcile::Effect& effect, Performed performed) {
                 {Field::message, performed.message}});
   }
   lifecycle::Event event{.attempt = effect.attempt->id, .seq = effect.seq, .body = std::move(performed.body)};
-  post_([this, event = std::move(event)]() mutable { engine_->on_event(std::move(event)); });
+  // Only an answer that is delivered puts its secret into the vault; any other one takes it along.
+  post_([this, event = std::move(event), secret = std::move(performed.secret)]() mutable {
+    if (secret) vault_.put(event.attempt, std::move(secret));
+    engine_->on_event(std::move(event));
+  });
 }
 
 void DaemonWorld::look(const reconcile::AttemptPointer& attempt, std::uint64_t pass) {
@@ -184,12 +210,13 @@ void DaemonWorld::look(const reconcile::AttemptPointer& attempt, std::uint64_t p
     post_([this, unknown] { engine_->on_look(unknown); });
     return;
   }
+  Lane& files = *root_lanes(attempt->policy.root).looking;
   lane->submit<lifecycle::EnvironmentLook>(
       attempt->id.str().substr(0, 8), kLookDeadline,
       [this, attempt](Call& call) -> Result<lifecycle::EnvironmentLook> {
         return performer_.look(call, *attempt);
       },
-      [this, attempt, unknown](Result<lifecycle::EnvironmentLook> seen) {
+      [this, attempt, unknown, &files](Result<lifecycle::EnvironmentLook> seen) {
         reconcile::Look look = unknown;
         if (seen) {
           look.environment = seen->view;
@@ -197,20 +224,27 @@ void DaemonWorld::look(const reconcile::AttemptPointer& attempt, std::uint64_t p
           look.exit_code = seen->exit_code;
           look.out_of_memory = seen->out_of_memory;
         }
-        read_evidence(attempt, look);
+        read_evidence(files, attempt, look);
       });
 }
 
-void DaemonWorld::read_evidence(const reconcile::AttemptPointer& attempt, reconcile::Look look) {
-  looking_->submit<domain::Evidence>(
+reconcile::Look complete(reconcile::Look look, const Result<domain::Evidence>& evidence) {
+  if (evidence) {
+    look.evidence = *evidence;
+    return look;
+  }
+  reconcile::Look unknown;
+  unknown.attempt = look.attempt;
+  unknown.pass = look.pass;
+  return unknown;
+}
+
+void DaemonWorld::read_evidence(Lane& lane, const reconcile::AttemptPointer& attempt, reconcile::Look look) {
+  lane.submit<domain::Evidence>(
       attempt->id.str().substr(0, 8), kEvidenceDeadline,
-      [runtime = attempt->runtime](Call&) -> Result<domain::Evidence> {
-        return workspace::read_evidence(runtime);
-      },
-      [this, look](Result<domain::Evidence> evidence) {
-        reconcile::Look complete = look;
-        if (evidence) complete.evidence = *evidence;
-        post_([this, complete] { engine_->on_look(complete); });
+      [runtime = attempt->runtime](Call&) { return workspace::read_evidence(runtime); },
+      [this, look](const Result<domain::Evidence>& evidence) {
+        post_([this, done = complete(look, evidence)] { engine_->on_look(done); });
       });
 }
 
@@ -281,18 +315,19 @@ void DaemonWorld::probe(const domain::Policy& policy) {
     post_([this, base] { engine_->on_readiness(base); });
     return;
   }
+  Lane& files = *root_lanes(policy.root).looking;
   lane->submit<plugin::Probe>(
       "probe", kProbeDeadline, [provider, policy](Call& call) { return provider->probe(call, policy); },
-      [this, base, policy](Result<plugin::Probe> probe) {
+      [this, base, policy, &files](Result<plugin::Probe> probe) {
         reconcile::ReadinessAnswer answer = base;
         answer.blocked = probe ? blocked_by(probe->readiness) : LimitingFactor::provider_not_ready;
         answer.remedy = probe ? probe->remedy : probe.error().message;
         if (probe) answer.note = probe->note;
-        check_root(policy, std::move(answer));
+        check_root(files, policy, std::move(answer));
       });
 }
 
-void DaemonWorld::check_root(domain::Policy policy, reconcile::ReadinessAnswer answer) {
+void DaemonWorld::check_root(Lane& lane, domain::Policy policy, reconcile::ReadinessAnswer answer) {
   const auto finish = [this](reconcile::ReadinessAnswer done) {
     post_([this, done = std::move(done)]() mutable { engine_->on_readiness(std::move(done)); });
   };
@@ -300,7 +335,7 @@ void DaemonWorld::check_root(domain::Policy policy, reconcile::ReadinessAnswer a
     finish(std::move(answer));
     return;
   }
-  looking_->submit<std::string>(
+  lane.submit<std::string>(
       "root", kProbeDeadline,
       [this, root = policy.root](Call&) -> Result<std::string> {
         const workspace::Preflight preflight = workspace::check_root(root, options_.own_directories);
@@ -322,8 +357,9 @@ void DaemonWorld::check_root(domain::Policy policy, reconcile::ReadinessAnswer a
 void DaemonWorld::drop_secret(const domain::AttemptId& attempt) { vault_.drop(attempt); }
 
 void DaemonWorld::prune_packages(const std::set<domain::PackageDigest>& leased) {
-  cleaning_->submit<std::int64_t>(
-      "prune", kScrubDeadline, [this, leased](Call&) { return cache_.prune(leased); },
+  pruning_->submit<std::int64_t>(
+      "prune", kScrubDeadline,
+      [this, leased](Call& call) { return cache_.prune(leased, [&call] { return call.cancelled(); }); },
       [this](Result<std::int64_t> pruned) {
         if (pruned && *pruned == 0) return;
         if (pruned) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <vector>
+#include <vector>
 
 #include "lifecycle/performer.hpp"
 #include "observe/log.hpp"
@@ -28,12 +29,12 @@ class DaemonWorld final : public reconcile::World {
   DaemonWorld(WorldOptions options, lifecycle::Performer& performer, lifecycle::Vault& vault,
               package::Cache& cache, plugin::PluginHost& plugins, observe::Log& log,
               std::function<void(std::function<void()>)> post);
-  ~DaemonWorld() override;
-
   // The engine that gets the answers; set once, before its first turn.
   void connect(reconcile::Engine& engine) { engine_ = &engine; }
-  // Ends running calls and answers nothing more.
-  void shut_down();
+  // Closes all lanes of its own without waiting.
+  void close_lanes();
+  // Waits for them, all at the same time; answers nothing more after this. True if every call came back.
+  bool finish_lanes();
 
   domain::Instant now() override;
   domain::AttemptId mint_attempt() override;
@@ -54,11 +55,18 @@ class DaemonWorld final : public reconcile::World {
     plugin::Lane* lane = nullptr;
     domain::Millis deadline{0};
   };
+  // The lanes of one root directory: a volume that hangs holds up what is on it and nothing else.
+  struct RootLanes {
+    std::unique_ptr<plugin::Lane> looking;   // bounded looks at files
+    std::unique_ptr<plugin::Lane> cleaning;  // records and removal
+  };
   Route route(const reconcile::Effect& effect);
   plugin::Lane* package_lane(const domain::InstanceName& source);
+  RootLanes& root_lanes(const std::string& root);
+  std::vector<plugin::Lane*> lanes();
   void answer(const reconcile::Effect& effect, lifecycle::Performed performed);
-  void read_evidence(const reconcile::AttemptPointer& attempt, reconcile::Look look);
-  void check_root(domain::Policy policy, reconcile::ReadinessAnswer answer);
+  void read_evidence(plugin::Lane& lane, const reconcile::AttemptPointer& attempt, reconcile::Look look);
+  void check_root(plugin::Lane& lane, domain::Policy policy, reconcile::ReadinessAnswer answer);
 
   WorldOptions options_;
   lifecycle::Performer& performer_;
@@ -68,10 +76,14 @@ class DaemonWorld final : public reconcile::World {
   observe::Log& log_;
   std::function<void(std::function<void()>)> post_;
   reconcile::Engine* engine_ = nullptr;
+  // Made and found on the loop thread only; they live as long as this.
   std::map<domain::InstanceName, std::unique_ptr<plugin::Lane>> package_lanes_;
-  std::unique_ptr<plugin::Lane> turns_;     // package copies, in the order of reservation
-  std::unique_ptr<plugin::Lane> cleaning_;  // records and removal
-  std::unique_ptr<plugin::Lane> looking_;   // bounded looks at files
+  std::map<std::string, RootLanes> root_lanes_;
+  std::unique_ptr<plugin::Lane> turns_;    // package copies, in the order of reservation
+  std::unique_ptr<plugin::Lane> pruning_;  // of the package cache
 };
+
+// A look whose diagnostics could not be read is no look: a job that ran may have left its proof there.
+reconcile::Look complete(reconcile::Look look, const domain::Result<domain::Evidence>& evidence);
 
 }  // namespace agent::daemon

@@ -62,6 +62,10 @@ class Journal {
   // before the next commit may still bring the whole batch back.
   virtual Result<void> commit(const Batch& batch) = 0;
 
+  // Writes something that changes nothing, durably, as commit would. For asking after a failure whether it is
+  // over although nothing waits to be written.
+  virtual Result<void> prove_writable() = 0;
+
   // Attempts that still ask for something: not cleaned, owing a deregistration, or wanting a replacement.
   // O(result).
   virtual Result<std::vector<Attempt>> load_active() = 0;

@@ -40,6 +40,10 @@ class SqliteJournal final : public Journal {
     });
   }
 
+  Result<void> prove_writable() override {
+    return within([&] { return database_.execute("UPDATE meta SET installation = installation"); });
+  }
+
   Result<std::vector<Attempt>> load_active() override { return attempts_.active(); }
   Result<std::optional<Attempt>> find(const AttemptId& id) override { return attempts_.find(id); }
   Result<std::vector<Attempt>> recent(std::int64_t limit) override { return attempts_.recent(limit); }

@@ -14,7 +14,8 @@ namespace {
 Performed failed(const domain::Error& error, bool process_existed = false) {
   return {
       event::Failed{.code = error.code, .retry_after = error.retry_after, .process_existed = process_existed},
-      error.message};
+      error.message,
+      {}};
 }
 
 // A plugin that is not there now may be there later, so what it would have answered is unknown.
@@ -84,7 +85,7 @@ Performed Performer::acquire_package(Call& call, const Attempt& attempt) {
       .target = attempt.policy.target.str(), .os = world_.os, .architecture = world_.architecture};
   auto installed = world_.cache->acquire(adapter, query, [&call] { return call.cancelled(); });
   if (!installed) return failed(installed.error());
-  return {event::Acquired{.digest = installed->digest, .downloaded = installed->downloaded}, {}};
+  return {event::Acquired{.digest = installed->digest, .downloaded = installed->downloaded}, {}, {}};
 }
 
 // A try of this attempt that broke off leaves a directory that only this row may name, so it is removed and
@@ -93,14 +94,14 @@ Performed Performer::materialize(Call& call, const Attempt& attempt) {
   const std::string& root = attempt.policy.root;
   const std::string name = runtime_name(attempt);
   if (attempt.launch_retry.tries > 0) {
-    const auto removed = workspace::remove_runtime(root, name);
+    const auto removed = workspace::remove_runtime(root, name, [&call] { return call.cancelled(); });
     if (!removed) return failed(removed.error());
   }
   if (auto created = workspace::create_runtime(root, name); !created) return failed(created.error());
   auto copied =
       world_.cache->materialize(*attempt.package, attempt.runtime, [&call] { return call.cancelled(); });
   if (!copied) return failed(copied.error());
-  return {event::Materialized{}, {}};
+  return {event::Materialized{}, {}, {}};
 }
 
 Performed Performer::prepare(Call& call, const Attempt& attempt) {
@@ -108,7 +109,7 @@ Performed Performer::prepare(Call& call, const Attempt& attempt) {
   if (provider == nullptr) return failed(not_loaded("execution provider", attempt.policy.provider));
   auto prepared = provider->prepare(call, allocation_of(attempt));
   if (!prepared) return failed(prepared.error());
-  return {event::Prepared{.environment = std::move(*prepared)}, {}};
+  return {event::Prepared{.environment = std::move(*prepared)}, {}, {}};
 }
 
 Performed Performer::register_runner(Call& call, const Attempt& attempt) {
@@ -118,8 +119,7 @@ Performed Performer::register_runner(Call& call, const Attempt& attempt) {
   auto registration = gateway->register_runner(call, policy.target, domain::runner_name(attempt.id),
                                                policy.runner_group_id, policy.labels, "_work");
   if (!registration) return failed(registration.error());
-  world_.vault->put(attempt.id, registration->jit_config);
-  return {event::Registered{.runner = registration->runner}, {}};
+  return {event::Registered{.runner = registration->runner}, {}, seal(registration->jit_config)};
 }
 
 Performed Performer::spawn_held(Call& call, const Attempt& attempt) {
@@ -127,22 +127,21 @@ Performed Performer::spawn_held(Call& call, const Attempt& attempt) {
   if (provider == nullptr) return failed(not_loaded("execution provider", attempt.policy.provider));
   auto held = provider->hold(call, allocation_of(attempt));
   if (!held) return failed(held.error());
-  return {event::Held{.process = *held}, {}};
+  return {event::Held{.process = *held}, {}, {}};
 }
 
 Performed Performer::release(Call& call, const Attempt& attempt) {
   plugin::ExecutionProvider* provider = provider_of(attempt);
   if (provider == nullptr) return failed(not_loaded("execution provider", attempt.policy.provider));
-  std::optional<std::string> secret = world_.vault->take(attempt.id);
+  const OneTimeSecret secret = world_.vault->take(attempt.id);
   if (!secret) {
     return failed({.code = ErrorCode::internal,
                    .message = "the one-time registration of the attempt is not in memory any more",
                    .retry_after = domain::Millis{0}});
   }
   auto failure = provider->start(call, allocation_of(attempt), *secret);
-  wipe(*secret);
   if (failure) return failed(failure->error, failure->process_existed);
-  return {event::Started{}, {}};
+  return {event::Started{}, {}, {}};
 }
 
 Performed Performer::stop(Call& call, const Attempt& attempt) {
@@ -152,7 +151,7 @@ Performed Performer::stop(Call& call, const Attempt& attempt) {
     auto stopped = provider->stop(call, allocation_of(attempt), attempt.policy.timeouts.stop_grace);
     if (!stopped) return failed(stopped.error());
   }
-  return {event::Stopped{}, {}};
+  return {event::Stopped{}, {}, {}};
 }
 
 Performed Performer::destroy(Call& call, const Attempt& attempt) {
@@ -164,7 +163,7 @@ Performed Performer::destroy(Call& call, const Attempt& attempt) {
   }
   auto removed = provider->remove(call, allocation_of(attempt));
   if (!removed) return failed(removed.error());
-  return {event::Destroyed{}, {}};
+  return {event::Destroyed{}, {}, {}};
 }
 
 // By id where the id is known; by name where a request was made whose answer never came.
@@ -180,21 +179,22 @@ Performed Performer::deregister(Call& call, const Attempt& attempt) {
     for (const plugin::Runner& entry : *listed) {
       if (entry.name == name) runner = entry.id;
     }
-    if (!runner) return {event::Deregistered{.removal = event::Removal::not_listed, .found = {}}, {}};
+    if (!runner) return {event::Deregistered{.removal = event::Removal::not_listed, .found = {}}, {}, {}};
   }
   auto removed = gateway->deregister(call, attempt.policy.target, *runner);
   const auto found = by_name ? runner : std::nullopt;
-  if (removed) return {event::Deregistered{.removal = event::Removal::gone, .found = found}, {}};
+  if (removed) return {event::Deregistered{.removal = event::Removal::gone, .found = found}, {}, {}};
   if (removed.error().code == ErrorCode::busy) {
-    return {event::Deregistered{.removal = event::Removal::busy, .found = found}, {}};
+    return {event::Deregistered{.removal = event::Removal::busy, .found = found}, {}, {}};
   }
   return failed(removed.error());
 }
 
-Performed Performer::scrub(Call&, const Attempt& attempt) {
+Performed Performer::scrub(Call& call, const Attempt& attempt) {
   if (auto written = workspace::write_record(world_.records, attempt); !written)
     return failed(written.error());
-  auto removed = workspace::remove_runtime(attempt.policy.root, runtime_name(attempt));
+  auto removed = workspace::remove_runtime(attempt.policy.root, runtime_name(attempt),
+                                           [&call] { return call.cancelled(); });
   if (!removed) return failed(removed.error());
   if (!removed->complete) {
     return failed(
@@ -202,7 +202,7 @@ Performed Performer::scrub(Call&, const Attempt& attempt) {
          .message = "the runtime directory still has entries: something writes to it while it is removed",
          .retry_after = domain::Millis{0}});
   }
-  return {event::Scrubbed{}, {}};
+  return {event::Scrubbed{}, {}, {}};
 }
 
 // No held process was ever journalled for a native attempt without an identity, so nothing of it can run.

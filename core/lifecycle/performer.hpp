@@ -33,10 +33,12 @@ struct EnvironmentLook {
   bool out_of_memory = false;
 };
 
-// The event, and for a failure the sentence that says why; the sentence is for the log alone.
+// The event; for a failure the sentence that says why, which is for the log alone; and what a registration
+// answered, for the vault.
 struct Performed {
   EventBody body;
   std::string message;
+  OneTimeSecret secret;
 };
 
 class Performer {

@@ -1,39 +1,39 @@
 #include "lifecycle/vault.hpp"
 
 #include <cstring>
+#include <utility>
 
 namespace agent::lifecycle {
 
-void wipe(std::string& secret) {
-  explicit_bzero(secret.data(), secret.size());
-  secret.clear();
+namespace {
+
+void wipe(std::string& bytes) {
+  explicit_bzero(bytes.data(), bytes.size());
+  bytes.clear();
 }
 
-Vault::~Vault() {
-  for (auto& [attempt, secret] : secrets_)
-    wipe(secret);
+}  // namespace
+
+OneTimeSecret seal(std::string& source) {
+  // A copy, because moving a short string leaves its bytes in the source.
+  OneTimeSecret sealed(new std::string(source), [](const std::string* bytes) {
+    auto* mine = const_cast<std::string*>(bytes);  // NOLINT(cppcoreguidelines-pro-type-const-cast)
+    wipe(*mine);
+    delete mine;
+  });
+  wipe(source);
+  return sealed;
 }
 
-void Vault::put(const domain::AttemptId& attempt, std::string& secret) {
+void Vault::put(const domain::AttemptId& attempt, OneTimeSecret secret) {
   const std::scoped_lock lock(mutex_);
-  std::string& kept = secrets_[attempt];
-  wipe(kept);
-  kept = secret;
-  wipe(secret);
+  secrets_[attempt] = std::move(secret);
 }
 
-std::optional<std::string> Vault::take(const domain::AttemptId& attempt) {
+OneTimeSecret Vault::take(const domain::AttemptId& attempt) {
   const std::scoped_lock lock(mutex_);
-  const auto found = secrets_.find(attempt);
-  if (found == secrets_.end()) return std::nullopt;
-  std::optional<std::string> secret(found->second);
-  wipe(found->second);
-  secrets_.erase(found);
-  return secret;
-}
-
-void Vault::drop(const domain::AttemptId& attempt) {
-  if (auto secret = take(attempt)) wipe(*secret);
+  const auto node = secrets_.extract(attempt);
+  return node ? node.mapped() : nullptr;
 }
 
 }  // namespace agent::lifecycle

@@ -3,35 +3,32 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 
 #include "domain/ids.hpp"
 
 namespace agent::lifecycle {
 
-// Overwrites the bytes of a string and empties it.
-void wipe(std::string& secret);
+// The last owner wipes it, so an answer that nobody takes leaves nothing behind.
+using OneTimeSecret = std::shared_ptr<const std::string>;
+
+// Takes the bytes over and wipes what `source` still holds of them.
+OneTimeSecret seal(std::string& source);
 
 // Thread-safe.
 class Vault {
  public:
-  Vault() = default;
-  Vault(const Vault&) = delete;
-  Vault& operator=(const Vault&) = delete;
-  ~Vault();
-
-  // Moves the secret in and wipes the source. An earlier one of the attempt is wiped: its registration is
-  // gone.
-  void put(const domain::AttemptId& attempt, std::string& secret);
-  // Moves the secret out; nothing if it was taken or dropped before. The caller wipes it.
-  std::optional<std::string> take(const domain::AttemptId& attempt);
-  void drop(const domain::AttemptId& attempt);
+  // An earlier secret of the attempt is let go: its registration is gone.
+  void put(const domain::AttemptId& attempt, OneTimeSecret secret);
+  // Null if it was taken or dropped before.
+  OneTimeSecret take(const domain::AttemptId& attempt);
+  void drop(const domain::AttemptId& attempt) { (void)take(attempt); }
 
  private:
   std::mutex mutex_;
-  std::map<domain::AttemptId, std::string> secrets_;
+  std::map<domain::AttemptId, OneTimeSecret> secrets_;
 };
 
 }  // namespace agent::lifecycle

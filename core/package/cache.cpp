@@ -48,7 +48,7 @@ class DiskCache final : public Cache {
   Result<Installed> acquire(Source& source, const Query& query, const Cancelled& cancelled) override;
   Result<Copied> materialize(const PackageDigest& digest, const std::string& destination,
                              const Cancelled& cancelled) override;
-  Result<std::int64_t> prune(const std::set<PackageDigest>& leased) override;
+  Result<std::int64_t> prune(const std::set<PackageDigest>& leased, const Cancelled& cancelled) override;
   void refresh(const Query& query) override;
 
  private:
@@ -267,7 +267,7 @@ Result<std::set<std::string>> DiskCache::superfluous(const std::set<PackageDiges
   return gone;
 }
 
-Result<std::int64_t> DiskCache::prune(const std::set<PackageDigest>& leased) {
+Result<std::int64_t> DiskCache::prune(const std::set<PackageDigest>& leased, const Cancelled& cancelled) {
   {
     const Lock lock(mutex_);
     if (installing_ || copying_ > 0) {
@@ -285,6 +285,7 @@ Result<std::int64_t> DiskCache::prune(const std::set<PackageDigest>& leased) {
   if (!gone) return gone.error();
   std::int64_t removed = 0;
   for (const auto& name : *gone) {
+    if (cancelled && cancelled()) break;
     trust_.forget(PackageDigest(name));
     const auto discarded = store_.discard(name);
     if (!discarded) return discarded.error();

@@ -92,7 +92,7 @@ class Cache {
                                      const Cancelled& cancelled) = 0;
   // Removes installed packages that are neither the newest nor in `leased`. Answers how many. busy while one
   // installs or copies.
-  virtual Result<std::int64_t> prune(const std::set<PackageDigest>& leased) = 0;
+  virtual Result<std::int64_t> prune(const std::set<PackageDigest>& leased, const Cancelled& cancelled) = 0;
   // Forgets when the catalog was asked for this query, so that the next acquire asks again.
   virtual void refresh(const Query& query) = 0;
 };

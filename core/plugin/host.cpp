@@ -235,16 +235,26 @@ Entry* PluginHost::State::ready(const domain::InstanceName& name) {
 PluginHost::PluginHost(HostOptions options, observe::Log& log)
     : state_(std::make_unique<State>(std::move(options), log)) {}
 
-PluginHost::~PluginHost() {
-  // All close first, so that their patience runs at the same time.
+void PluginHost::close_lanes() {
   for (auto& [name, entry] : state_->entries) {
     if (entry.ordinary) entry.ordinary->close();
     if (entry.control) entry.control->close();
   }
+}
+
+bool PluginHost::finish_lanes() {
+  // All close first, so that their patience runs at the same time.
+  close_lanes();
+  bool all_back = true;
   for (auto& [name, entry] : state_->entries) {
-    entry.ordinary.reset();
-    entry.control.reset();
+    if (entry.ordinary) all_back = entry.ordinary->finish() && all_back;
+    if (entry.control) all_back = entry.control->finish() && all_back;
   }
+  return all_back;
+}
+
+PluginHost::~PluginHost() {
+  finish_lanes();
   state_->entries.clear();
   state_->libraries.clear();
   state_->ports->detach(domain::Millis{1'000});

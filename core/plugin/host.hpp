@@ -119,9 +119,15 @@ class PluginHost {
   ExecutionProvider* provider(const domain::InstanceName& name);
   PackageSource* package_source(const domain::InstanceName& name);
   Gateway* gateway(const domain::InstanceName& name);
-  // The lanes of an instance; null if it is not ready.
+  // The lanes of an instance; null if it is not ready. They live as long as the host.
   Lane* ordinary_lane(const domain::InstanceName& name);
   Lane* control_lane(const domain::InstanceName& name);
+
+  // Closes all lanes without waiting; calls that come later are answered `cancelled`.
+  void close_lanes();
+  // Waits for every lane as Lane::finish does, all at the same time. No `done` runs after this. True if every
+  // call came back; otherwise a thread of a plugin still runs, and what its calls use must not be destroyed.
+  bool finish_lanes();
 
  private:
   struct State;

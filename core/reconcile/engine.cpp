@@ -14,7 +14,6 @@ using observe::Level;
 
 namespace {
 
-constexpr Millis kCommitRetry{1'000};
 constexpr Millis kHistoryPruneInterval{60'000};
 constexpr std::int64_t kHistoryPruneStep = 500;
 
@@ -49,7 +48,7 @@ domain::Result<void> Engine::start(std::vector<domain::Policy> policies) {
     const bool reconcile = domain::is_live(row.state);
     if (reconcile) target.recovered = false;
     const domain::AttemptId id = row.id;
-    live_[id] = Live{.attempt = std::move(row), .changed_tick = 0, .resumed = reconcile};
+    live_[id] = Live{.attempt = std::move(row), .resumed = reconcile};
     inputs_.emplace_back(lifecycle::Event{.attempt = id, .seq = 0, .body = lifecycle::event::Resumed{}});
     log_.write(Level::info, observe::Event::attempt_resumed,
                {{Field::attempt, id.str()}, {Field::state, word(live_[id].attempt.state)}});
@@ -84,7 +83,17 @@ lifecycle::Context Engine::context_for(const Attempt& attempt) const {
 
 void Engine::stage(const lifecycle::Event& event) {
   const auto found = live_.find(event.attempt);
-  if (found == live_.end()) return;  // an answer for an attempt that is settled: nothing is left to change
+  if (found == live_.end()) {
+    // An answer for an attempt that is settled: nothing is left to change.
+    if (std::holds_alternative<lifecycle::event::Registered>(event.body))
+      dropped_secrets_.push_back(event.attempt);
+    return;
+  }
+  if (found->second.refused) {
+    // Looks and timers come again; an answer comes once.
+    if (event.seq != 0) found->second.refused->answers.push_back(event);
+    return;
+  }
   adopt_step(found->second,
              lifecycle::step(found->second.attempt, event, context_for(found->second.attempt)));
 }
@@ -93,7 +102,7 @@ void Engine::adopt_step(Live& live, lifecycle::Step step) {
   const Attempt& old = live.attempt;
   const domain::AttemptId id = old.id;
   if (step.drop_secret) dropped_secrets_.push_back(id);
-  if (step.refused_for_good) hold_policy(step.attempt);
+  if (step.refused_for_good) refused_launches_.insert(id);
   if (step.observe_soon) poll_now(key_of(old.policy));
   if (step.attempt == old) return;
   before_.try_emplace(id, live);
@@ -102,7 +111,6 @@ void Engine::adopt_step(Live& live, lifecycle::Step step) {
     records_.push_back(
         {.attempt = id, .at = step.attempt.changed_at, .word = word(step.attempt.state), .detail = {}});
     if (step.attempt.state == domain::State::cleaned) prune_wanted_ = true;
-    if (step.attempt.state == domain::State::starting) forgive_policy(step.attempt.policy.name);
     if (!domain::is_live(step.attempt.state)) {
       live.resumed = false;
       poll_now(key_of(old.policy));
@@ -151,12 +159,17 @@ void Engine::raise_timers() {
   const Instant now = world_.now();
   std::vector<domain::AttemptId> due;
   for (const auto& [id, live] : live_) {
-    const auto at = lifecycle::next_due(live.attempt);
+    const auto at = wakeup_of(live);
     if (at && domain::reached(*at, now)) due.push_back(id);
   }
   for (const domain::AttemptId& id : due) {
+    readmit(live_.at(id));
     stage({.attempt = id, .seq = 0, .body = lifecycle::event::Timer{}});
   }
+}
+
+std::optional<Instant> Engine::wakeup_of(const Live& live) {
+  return live.refused ? std::optional(live.refused->retry.due) : lifecycle::next_due(live.attempt);
 }
 
 void Engine::turn() {
@@ -172,59 +185,6 @@ void Engine::turn() {
   issue_staged();
   forget_settled();
   probe_due();
-}
-
-bool Engine::commit() {
-  journal::Batch batch;
-  for (const auto& [id, row] : before_) {
-    if (!created_.contains(id)) batch.attempts.push_back(live_.at(id).attempt);
-  }
-  for (const domain::AttemptId& id : created_)
-    batch.attempts.push_back(live_.at(id).attempt);
-  batch.events = std::move(records_);
-  records_.clear();
-  const auto committed = batch.empty() ? domain::Result<void>() : journal_.commit(batch);
-  if (!committed) {
-    roll_back(committed.error());
-    return false;
-  }
-  journal_error_.clear();
-  for (const auto& [id, row] : before_) {
-    const Attempt& now = live_.at(id).attempt;
-    if (now.state == row.attempt.state && !created_.contains(id)) continue;
-    log_.write(
-        Level::info, observe::Event::attempt_state_changed,
-        {{Field::attempt, id.str()},
-         {Field::policy, now.policy.name.str()},
-         {Field::state, word(now.state)},
-         {Field::previous_state, created_.contains(id) ? std::string("none") : word(row.attempt.state)}});
-  }
-  before_.clear();
-  created_.clear();
-  answered_.clear();
-  return true;
-}
-
-// Nothing of this turn happened: rows go back, answers wait, observations are made anew by the next pass.
-void Engine::roll_back(const domain::Error& error) {
-  journal_error_ = error.message;
-  log_.write(
-      Level::error, observe::Event::journal_failed,
-      {{Field::error_code, std::string(domain::to_string(error.code))}, {Field::message, error.message}});
-  if (error.code == domain::ErrorCode::full) world_.release_reserve();
-  for (auto& [id, row] : before_) {
-    if (!created_.contains(id)) live_[id] = std::move(row);
-  }
-  for (const domain::AttemptId& id : created_)
-    live_.erase(id);
-  before_.clear();
-  created_.clear();
-  staged_.clear();
-  dropped_secrets_.clear();
-  for (auto event = answered_.rbegin(); event != answered_.rend(); ++event)
-    inputs_.emplace_front(std::move(*event));
-  answered_.clear();
-  retry_commit_at_ = domain::after(world_.now(), kCommitRetry);
 }
 
 void Engine::issue_staged() {
@@ -281,7 +241,7 @@ std::optional<Instant> Engine::next_wakeup() const {
   std::optional<Instant> soonest;
   if (retry_commit_at_) return retry_commit_at_;
   for (const auto& [id, live] : live_)
-    consider(soonest, lifecycle::next_due(live.attempt), now);
+    consider(soonest, wakeup_of(live), now);
   for (const auto& [key, target] : targets_) {
     if (target.phase != Phase::idle) continue;
     if (target.again) return now;

@@ -75,13 +75,22 @@ class Engine {
   [[nodiscard]] std::vector<PolicyView> policies() const;
   [[nodiscard]] std::vector<TargetView> targets() const;
   [[nodiscard]] std::int64_t active() const;
-  [[nodiscard]] const std::string& journal_error() const { return journal_error_; }
+  // Why nothing is launched: the journal, or a row of it, could not be written. Empty if all is well.
+  [[nodiscard]] std::string journal_error() const;
 
  private:
+  // The journal refused this row and nothing else, so the attempt rests while the others go on.
+  struct Refused {
+    domain::Retry retry;
+    std::string why;
+    std::vector<lifecycle::Event> answers;  // that came and are not taken yet
+  };
   struct Live {
     domain::Attempt attempt;
     std::uint64_t changed_tick = 0;  // when its state last changed, in ticks of this engine
     bool resumed = false;            // found at the start and not yet reconciled
+    std::optional<Refused> refused{};
+    std::int64_t refusals = 0;  // in a row
   };
   enum class Phase { idle, looking, listing, asking };
   struct Target {
@@ -118,13 +127,24 @@ class Engine {
   void stage(const lifecycle::Event& event);
   void adopt_step(Live& live, lifecycle::Step step);
   void create(domain::Attempt attempt);
-  bool commit();
-  void roll_back(const domain::Error& error);
   void issue_staged();
   void raise_timers();
+  static std::optional<domain::Instant> wakeup_of(const Live& live);
   lifecycle::Context context_for(const domain::Attempt& attempt) const;
   void take(Input& input);
   void forget_settled();
+  // commit.cpp
+  bool commit();
+  bool recheck_journal();
+  [[nodiscard]] journal::Batch batch_of(const std::set<domain::AttemptId>& ids) const;
+  void isolate(const std::set<domain::AttemptId>& ids);
+  void keep(const domain::AttemptId& id);
+  void restore(const domain::AttemptId& id);
+  void refuse(const domain::AttemptId& id, const domain::Error& error);
+  void readmit(Live& live);
+  void put_back(std::deque<lifecycle::Event> answers);
+  void begin_turn();
+  void journal_failed(const domain::Error& error, const domain::AttemptId* attempt);
   // pass.cpp
   void begin_due_passes();
   void begin_pass(const TargetKey& key, Target& target);
@@ -164,6 +184,7 @@ class Engine {
   std::vector<journal::EventRecord> records_;
   std::vector<Effect> staged_;
   std::vector<domain::AttemptId> dropped_secrets_;
+  std::set<domain::AttemptId> refused_launches_;  // that met a refusal which trying again cannot mend
 
   std::uint64_t tick_ = 0;
   std::uint64_t next_pass_ = 1;

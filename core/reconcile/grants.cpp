@@ -17,7 +17,7 @@ LimitingFactor Engine::blocked_by(const Target& target, const PolicyState& state
   if (draining_ || state.policy.state == domain::PolicyState::draining) return LimitingFactor::draining;
   if (state.policy.state == domain::PolicyState::paused) return LimitingFactor::paused;
   if (!target.recovered) return LimitingFactor::recovering;
-  if (!journal_error_.empty()) return LimitingFactor::journal_unreadable;
+  if (!journal_error().empty()) return LimitingFactor::journal_unreadable;
   if (state.held_until && !domain::reached(*state.held_until, world_.now())) {
     return LimitingFactor::held_after_refusal;
   }

@@ -155,7 +155,7 @@ void Engine::observe_all(const TargetKey& key, Target& target, const Inventory* 
     const bool certain = fresh && look.environment != domain::EnvironmentView::unknown;
     const bool had_termination = live.attempt.termination.has_value();
     stage({.attempt = id, .seq = 0, .body = lifecycle::event::Observed{seen, target.listing_began}});
-    if (certain) live.resumed = false;
+    if (certain && !live.refused) live.resumed = false;
     const bool going = live.attempt.termination && !had_termination;
     if (going || !domain::is_live(live.attempt.state)) --of_policy;
   }

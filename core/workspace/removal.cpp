@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <chrono>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "workspace/beneath.hpp"
@@ -208,6 +209,8 @@ class Remover {
 
   bool late() {
     if ((++steps_ & 255U) != 0) return false;
+    cancelled_ = options_.cancelled && options_.cancelled();
+    if (cancelled_) return true;
     return std::chrono::steady_clock::now() - begun_ >= options_.limit;
   }
 
@@ -219,6 +222,7 @@ class Remover {
       removal.complete = true;
       return removal;
     }
+    if (cancelled_) return Error{ErrorCode::cancelled, "the removal of the runtime was asked to stop"};
     if (!obstacles_.any()) return removal;
     const auto counts = " (" + std::to_string(removed_) +
                         " entries removed; kept: " + std::to_string(obstacles_.mounts) +
@@ -245,6 +249,7 @@ class Remover {
   std::int64_t removed_ = 0;
   std::int64_t pulls_ = 0;
   bool pulled_in_pass_ = false;
+  bool cancelled_ = false;
   std::uint64_t steps_ = 0;
   std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
 };
@@ -259,13 +264,16 @@ Result<Removal> remove_entry(int parent, const std::string& name, const RemovalO
   return Remover(parent, name, options, *beneath).run();
 }
 
-Result<Removal> remove_runtime(const std::string& root, const std::string& name) {
+Result<Removal> remove_runtime(const std::string& root, const std::string& name,
+                               std::function<bool()> cancelled) {
   auto directory = open_directory(root);
   if (!directory) {
     if (directory.error().code == ErrorCode::not_found) return Removal{0, true};
     return directory.error();
   }
-  return remove_entry(directory->get(), name);
+  RemovalOptions options;
+  options.cancelled = std::move(cancelled);
+  return remove_entry(directory->get(), name, options);
 }
 
 }  // namespace agent::workspace

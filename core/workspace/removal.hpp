@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 
 #include "domain/time.hpp"
@@ -22,6 +23,7 @@ struct RemovalOptions {
   int passes = 8;                 // over a directory that others keep filling
   std::size_t levels = 24;        // directories held open at once, at least 2
   domain::Millis limit{600'000};  // for the whole removal
+  std::function<bool()> cancelled;  // asked now and then; empty: never
 };
 
 // As remove_runtime, for the entry `name` of the open directory `parent`.

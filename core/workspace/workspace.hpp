@@ -66,11 +66,14 @@ struct Removal {
 // memory, descriptors, passes and time. The message of an error holds counts and kinds, never an entry's
 // name. Not complete without an error: somebody keeps writing there. Errors: busy = a mount is in the way;
 // denied = this account may not; everything removable is removed in each case, so it can be called again.
-Result<Removal> remove_runtime(const std::string& root, const std::string& name);
+// cancelled = `cancelled`, asked now and then, said so.
+Result<Removal> remove_runtime(const std::string& root, const std::string& name,
+                               std::function<bool()> cancelled = {});
 
-// What the runner's own diagnostics prove: _diag/Worker_*.log → ran; Runner_*.log alone → no_job; neither →
-// unknown.
-domain::Evidence read_evidence(const std::string& runtime);
+// What the runner's own diagnostics prove: _diag/Worker_*.log → ran; Runner_*.log alone → no_job; neither, and
+// whatever a job can make of the directory → unknown. An error says that the file system did not answer, so
+// that nothing is known at all: retry.
+Result<domain::Evidence> read_evidence(const std::string& runtime);
 
 // The four-line typed record of a concluded attempt (attempt, policy, outcome, reason) that survives it, as
 // `directory`/<attempt id>.record (0600): temporary file, fsync, rename. The directory is made (0700) if it

@@ -94,6 +94,21 @@ TEST(Drain, sigterm_ends_with_zero_and_leaves_live_runners_to_the_next_start) {
   EXPECT_EQ(stage.agent().terminate(), 0);
 }
 
+// The answer comes long after the agent began to end: it must reach nothing that is gone.
+TEST(Drain, sigterm_while_github_does_not_answer_ends_with_zero) {
+  Stage stage(1);
+  ASSERT_TRUE(stage.agent().start());
+  emulator::FaultSpec silence;
+  silence.action = "delay";
+  silence.path = "*";
+  silence.count = -1;
+  silence.delay_ms = 20'000;
+  stage.github()->add_fault(silence);
+  stage.queue(1, "true");
+  std::this_thread::sleep_for(std::chrono::seconds(2));
+  EXPECT_EQ(stage.agent().terminate(std::chrono::seconds(30)), 0);
+}
+
 TEST(Restart, a_second_daemon_on_one_state_directory_is_refused) {
   Stage stage(1);
   ASSERT_TRUE(stage.agent().start());

@@ -21,6 +21,7 @@ class ForwardingJournal : public agent::journal::Journal {
 
   [[nodiscard]] agent::domain::InstallationId installation() const override { return real_->installation(); }
   Result<void> commit(const agent::journal::Batch& batch) override { return real_->commit(batch); }
+  Result<void> prove_writable() override { return real_->prove_writable(); }
   Result<std::vector<Attempt>> load_active() override { return real_->load_active(); }
   Result<std::optional<Attempt>> find(const Id& id) override { return real_->find(id); }
   Result<std::vector<Attempt>> recent(std::int64_t limit) override { return real_->recent(limit); }

@@ -456,15 +456,15 @@ TEST_F(PackageCache, PruneKeepsTheNewestAndTheLeased) {
   }
   directory("cache/packages/rubbish");
   // The last answer counts as the newest, whatever its number.
-  auto pruned = cache->prune({digests[0]});
+  auto pruned = cache->prune({digests[0]}, {});
   ASSERT_TRUE(pruned.ok());
   EXPECT_EQ(*pruned, 2);
   EXPECT_TRUE(exists(tree(digests[0])));
   EXPECT_FALSE(exists(tree(digests[1])));
   EXPECT_TRUE(exists(tree(digests[2])));
-  EXPECT_EQ(*cache->prune({digests[0]}), 0);
+  EXPECT_EQ(*cache->prune({digests[0]}, {}), 0);
   // After a restart, before any answer, the highest number does.
-  EXPECT_EQ(*open()->prune({}), 1);
+  EXPECT_EQ(*open()->prune({}, {}), 1);
   EXPECT_TRUE(exists(tree(digests[0])));
   EXPECT_FALSE(exists(tree(digests[2])));
   expect_nothing_staged();
@@ -483,10 +483,10 @@ TEST_F(PackageCache, PruneIsBusyWhileOneInstalls) {
   std::jthread launch([&] { EXPECT_TRUE(acquire(*cache).ok()); });
   while (source_.fetches == 0)
     ::usleep(1000);
-  expect(cache->prune({}).error(), ErrorCode::busy);
+  expect(cache->prune({}, {}).error(), ErrorCode::busy);
   go = true;
   launch.join();
-  EXPECT_EQ(*cache->prune({}), 0);
+  EXPECT_EQ(*cache->prune({}, {}), 0);
 }
 
 }  // namespace

@@ -375,6 +375,55 @@ TEST(Lane, ItsEndLeavesAStuckCallBehind) {
   returned->pass();  // its answer finds the shared state, and is dropped
 }
 
+TEST(Lane, ItsFinishTellsWhetherEveryCallCameBack) {
+  Lane quiet(options());
+  EXPECT_TRUE(quiet.finish());
+  EXPECT_TRUE(quiet.finish()) << "asked again";
+
+  auto door = std::make_shared<Door>();
+  auto started = std::make_shared<Door>();
+  auto returned = std::make_shared<Door>();
+  Answer stuck;
+  Lane lane(options(Millis{20}));
+  lane.submit<int>(
+      "c", long_time,
+      [door, started, returned](Call&) -> Result<int> {
+        started->open();
+        door->pass();
+        returned->open();
+        return 1;
+      },
+      stuck.taker());
+  started->pass();
+  EXPECT_FALSE(lane.finish());
+  EXPECT_FALSE(lane.finish());
+  door->open();
+  returned->pass();
+}
+
+TEST(Lane, WhatAGivenUpCallReturnsIsDestroyed) {
+  using Secret = std::shared_ptr<int>;
+  auto door = std::make_shared<Door>();
+  std::promise<std::weak_ptr<int>> promise;
+  std::promise<ErrorCode> answered;
+  {
+    Lane lane(options(Millis{20}));
+    lane.submit<Secret>(
+        "c", Millis{0},
+        [door, &promise](Call&) -> Result<Secret> {
+          door->pass();
+          auto secret = std::make_shared<int>(1);
+          promise.set_value(secret);
+          return secret;
+        },
+        [&answered](Result<Secret> result) { answered.set_value(result.error().code); });
+    EXPECT_EQ(answered.get_future().get(), ErrorCode::deadline);
+    door->open();
+    const std::weak_ptr<int> secret = promise.get_future().get();
+    EXPECT_TRUE(eventually([&] { return secret.expired(); }));
+  }
+}
+
 TEST(Lane, ABlockingCancelHookHoldsUpNobody) {
   Door hook;
   Answer hanging;

@@ -62,10 +62,24 @@ class FailingJournal final : public testkit::ForwardingJournal {
  public:
   using ForwardingJournal::ForwardingJournal;
   std::optional<domain::ErrorCode> fail_with;
+  std::optional<domain::AttemptId> refused_row;  // batches with it are refused as a defect
 
   domain::Result<void> commit(const journal::Batch& batch) override {
-    if (fail_with) return domain::Error{.code = *fail_with, .message = "made failure", .retry_after = {}};
+    if (fail_with) return failure(*fail_with);
+    const bool refuses = std::any_of(batch.attempts.begin(), batch.attempts.end(), [this](const auto& row) {
+      return refused_row && row.id == *refused_row;
+    });
+    if (refuses) return failure(domain::ErrorCode::internal);
     return real().commit(batch);
+  }
+  domain::Result<void> prove_writable() override {
+    if (fail_with) return failure(*fail_with);
+    return real().prove_writable();
+  }
+
+ private:
+  static domain::Error failure(domain::ErrorCode code) {
+    return {.code = code, .message = "made failure", .retry_after = {}};
   }
 };
 
@@ -125,6 +139,12 @@ class EngineTest : public ::testing::Test {
     engine_->on_demand(answer);
     engine_->turn();
   }
+  static lifecycle::Event acquired(const Effect& effect) {
+    return {.attempt = effect.attempt->id,
+            .seq = effect.seq,
+            .body = lifecycle::event::Acquired{.digest = domain::PackageDigest(std::string(64, 'd')),
+                                               .downloaded = false}};
+  }
   std::int64_t count(EffectKind kind) const {
     return std::count_if(world_.effects.begin(), world_.effects.end(),
                          [kind](const Effect& effect) { return effect.kind == kind; });
@@ -168,22 +188,109 @@ TEST_F(EngineTest, a_turn_that_cannot_be_made_durable_issues_nothing_and_is_made
   EXPECT_EQ(world_.reserves, 1) << "the reserve is given up on a full disk";
   EXPECT_TRUE(engine_->attempts().empty());
   EXPECT_FALSE(engine_->journal_error().empty());
+  world_.clock_ms += 60'000;
+  engine_->turn();
+  EXPECT_FALSE(engine_->journal_error().empty()) << "a turn that writes nothing proves nothing";
+  EXPECT_EQ(engine_->policies().front().limited_by, domain::LimitingFactor::journal_unreadable);
   journal_->fail_with.reset();
   world_.clock_ms += 60'000;
   engine_->turn();
-  answer_demand(1);
   EXPECT_TRUE(engine_->journal_error().empty());
+  answer_demand(1);
+  EXPECT_EQ(count(EffectKind::acquire_package), 1);
+}
+
+TEST_F(EngineTest, a_row_that_the_journal_will_not_have_stops_no_other) {
+  ready();
+  answer_demand(2);
+  ASSERT_EQ(world_.effects.size(), 2U);
+  const Effect bad = world_.effects[0];
+  const Effect good = world_.effects[1];
+  journal_->refused_row = bad.attempt->id;
+  engine_->on_event(acquired(bad));
+  engine_->on_event(acquired(good));
+  engine_->turn();
+  ASSERT_EQ(count(EffectKind::materialize), 1);
+  EXPECT_EQ(world_.effects.back().attempt->id, good.attempt->id);
+  EXPECT_EQ(engine_->policies().front().limited_by, domain::LimitingFactor::journal_unreadable)
+      << "launches wait until the row is written";
+  ASSERT_TRUE(engine_->next_wakeup().has_value());
+  EXPECT_GT(domain::elapsed(world_.now(), *engine_->next_wakeup()).count(), 0) << "it rests";
+  world_.clock_ms += 30'000;
+  engine_->turn();
+  EXPECT_EQ(count(EffectKind::materialize), 1) << "refused again";
+  journal_->refused_row.reset();
+  world_.clock_ms += 59'999;
+  engine_->turn();
+  EXPECT_EQ(count(EffectKind::materialize), 1) << "it rests twice as long";
+  world_.clock_ms += 1;
+  engine_->turn();
+  EXPECT_EQ(count(EffectKind::materialize), 2) << "the answer was kept";
+  EXPECT_TRUE(engine_->journal_error().empty());
+}
+
+TEST_F(EngineTest, a_policy_is_held_once_for_a_refusal_that_had_to_be_written_twice) {
+  ready();
+  answer_demand(1);
+  journal_->fail_with = domain::ErrorCode::retry;
+  engine_->on_event({.attempt = world_.effects.back().attempt->id,
+                     .seq = world_.effects.back().seq,
+                     .body = lifecycle::event::Failed{.code = domain::ErrorCode::denied,
+                                                      .retry_after = domain::Millis{0},
+                                                      .process_existed = false}});
+  for (int turn = 0; turn < 5; ++turn) {
+    engine_->turn();
+    world_.clock_ms += 1'000;
+  }
+  EXPECT_NE(engine_->policies().front().limited_by, domain::LimitingFactor::held_after_refusal)
+      << "nothing was refused yet as far as the journal knows";
+  journal_->fail_with.reset();
+  engine_->turn();
+  EXPECT_EQ(engine_->policies().front().limited_by, domain::LimitingFactor::held_after_refusal);
+  world_.clock_ms += 30'000;
+  EXPECT_NE(engine_->policies().front().limited_by, domain::LimitingFactor::held_after_refusal)
+      << "the first hold lasts half a minute";
+}
+
+TEST_F(EngineTest, an_attempt_whose_reconciliation_could_not_be_written_keeps_launches_closed) {
+  ready();
+  answer_demand(1);
+  world_.looks.clear();
+  world_.listings.clear();
+  open();
+  ready();
+  world_.clock_ms += 120'000;  // past the hand-off, so that the pass concludes the attempt
+  ASSERT_EQ(world_.looks.size(), 1U);
+  reconcile::Look look;
+  look.attempt = world_.looks.back().first;
+  look.pass = world_.looks.back().second;
+  look.environment = domain::EnvironmentView::missing;
+  engine_->on_look(look);
+  engine_->turn();
+  ASSERT_EQ(world_.listings.size(), 1U);
+  reconcile::Inventory inventory;
+  inventory.target = world_.listings.back().first;
+  inventory.pass = world_.listings.back().second;
+  journal_->fail_with = domain::ErrorCode::retry;
+  engine_->on_inventory(inventory);
+  engine_->turn();
+  EXPECT_EQ(engine_->targets().front().recovering, true);
+}
+
+TEST_F(EngineTest, the_secret_of_an_answer_for_a_settled_attempt_is_dropped) {
+  const domain::AttemptId gone("00009999-0000-4000-8000-000000000000");
+  engine_->on_event(
+      {.attempt = gone, .seq = 3, .body = lifecycle::event::Registered{.runner = domain::RunnerId(1)}});
+  engine_->turn();
+  EXPECT_EQ(world_.dropped, std::vector<domain::AttemptId>{gone});
 }
 
 TEST_F(EngineTest, an_answer_is_not_lost_when_its_commit_fails) {
   ready();
   answer_demand(1);
   const Effect acquire = world_.effects.back();
-  journal_->fail_with = domain::ErrorCode::internal;
-  engine_->on_event({.attempt = acquire.attempt->id,
-                     .seq = acquire.seq,
-                     .body = lifecycle::event::Acquired{.digest = domain::PackageDigest(std::string(64, 'd')),
-                                                        .downloaded = false}});
+  journal_->fail_with = domain::ErrorCode::retry;
+  engine_->on_event(acquired(acquire));
   engine_->turn();
   EXPECT_EQ(count(EffectKind::materialize), 0);
   journal_->fail_with.reset();

@@ -1,3 +1,5 @@
+#include <sys/resource.h>
+
 #include "unit/workspace/scratch.hpp"
 #include "workspace/workspace.hpp"
 
@@ -12,21 +14,21 @@ using agent::workspace::write_record;
 class Diagnostics : public scratch::Workspace {};
 
 TEST_F(Diagnostics, ProveNothingWhenTheyAreMissing) {
-  EXPECT_EQ(read_evidence(at("none")), Evidence::unknown);
+  EXPECT_EQ(*read_evidence(at("none")), Evidence::unknown);
   directory("runtime");
-  EXPECT_EQ(read_evidence(at("runtime")), Evidence::unknown);
+  EXPECT_EQ(*read_evidence(at("runtime")), Evidence::unknown);
   directory("runtime/_diag");
-  EXPECT_EQ(read_evidence(at("runtime")), Evidence::unknown);
+  EXPECT_EQ(*read_evidence(at("runtime")), Evidence::unknown);
   file("runtime/_diag/Worker_x.txt");
   file("runtime/_diag/Other.log");
-  EXPECT_EQ(read_evidence(at("runtime")), Evidence::unknown);
+  EXPECT_EQ(*read_evidence(at("runtime")), Evidence::unknown);
 }
 
 TEST_F(Diagnostics, OfTheListenerAloneProveThatNoJobRan) {
   directory("runtime");
   directory("runtime/_diag");
   file("runtime/_diag/Runner_20240102-030405-utc.log");
-  EXPECT_EQ(read_evidence(at("runtime")), Evidence::no_job);
+  EXPECT_EQ(*read_evidence(at("runtime")), Evidence::no_job);
 }
 
 TEST_F(Diagnostics, OfTheWorkerProveAJob) {
@@ -34,7 +36,7 @@ TEST_F(Diagnostics, OfTheWorkerProveAJob) {
   directory("runtime/_diag");
   file("runtime/_diag/Runner_20240102-030405-utc.log");
   file("runtime/_diag/Worker_20240102-030405-utc.log");
-  EXPECT_EQ(read_evidence(at("runtime")), Evidence::ran);
+  EXPECT_EQ(*read_evidence(at("runtime")), Evidence::ran);
 }
 
 TEST_F(Diagnostics, OnlyRealFilesInARealDirectoryCount) {
@@ -42,12 +44,35 @@ TEST_F(Diagnostics, OnlyRealFilesInARealDirectoryCount) {
   directory("other");
   file("other/Worker_1.log");
   ASSERT_EQ(::symlink("../other", at("runtime/_diag").c_str()), 0);
-  EXPECT_EQ(read_evidence(at("runtime")), Evidence::unknown);
+  EXPECT_EQ(*read_evidence(at("runtime")), Evidence::unknown);
   ASSERT_EQ(::unlink(at("runtime/_diag").c_str()), 0);
   directory("runtime/_diag");
   ASSERT_EQ(::symlink("../../other/Worker_1.log", at("runtime/_diag/Worker_1.log").c_str()), 0);
   ASSERT_EQ(::mkfifo(at("runtime/_diag/Worker_2.log").c_str(), 0600), 0);
-  EXPECT_EQ(read_evidence(at("runtime")), Evidence::unknown);
+  EXPECT_EQ(*read_evidence(at("runtime")), Evidence::unknown);
+}
+
+// The descriptor table is full: the file system was not asked, so nothing is known.
+TEST_F(Diagnostics, ThatCannotBeReadAreAFailureAndNoEvidence) {
+  directory("runtime");
+  directory("runtime/_diag");
+  file("runtime/_diag/Worker_1.log");
+  const std::string runtime = at("runtime");
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{.rlim_cur = 0, .rlim_max = before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const auto read = read_evidence(runtime);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  ASSERT_FALSE(read.ok());
+  EXPECT_EQ(read.error().code, ErrorCode::retry);
+}
+
+// An ordinary account meets what a job closed; root does not.
+TEST_F(Diagnostics, ThatAJobClosedProveNothing) {
+  directory("runtime");
+  file("runtime/_diag");
+  EXPECT_EQ(*read_evidence(at("runtime")), Evidence::unknown);
 }
 
 class Record : public scratch::Workspace {
