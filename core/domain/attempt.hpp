@@ -74,6 +74,8 @@ struct Attempt {
 
   // "JIT requested": a registration may exist from the first request on. The time of the last one.
   std::optional<Instant> jit_requested_at;
+  // The last request whose outcome nobody knows: what it asked for may still come into being under our name.
+  std::optional<Instant> jit_unanswered_at;
   bool absence_observed = false;          // GitHub was seen without the registration since the last request
   bool clean_exit = false;                // the listener itself exited 0; journalled once
   std::optional<std::int64_t> exit_code;  // of the listener, when known

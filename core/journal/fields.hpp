@@ -16,7 +16,7 @@ void birth_fields(Io& io, A& a) {
   io("slot", a.slot);
 }
 
-// What changes while an attempt lives. The first five are written once.
+// What changes while an attempt lives. The first four are written once.
 template <class Io, class A>
 void life_fields(Io& io, A& a) {
   io("package", a.package);
@@ -28,6 +28,7 @@ void life_fields(Io& io, A& a) {
     to("process_boot_id", process.boot_id);
   });
   io("jit_requested", a.jit_requested_at);
+  io("jit_unanswered", a.jit_unanswered_at);
 
   io("state", a.state);
   io("changed", a.changed_at);

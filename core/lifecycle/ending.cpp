@@ -18,21 +18,6 @@ void retry_deregistration(Attempt& attempt, domain::Millis asked, const Context&
   attempt.deregistration_retry = domain::next_retry(attempt.deregistration_retry, wait, context.now);
 }
 
-void registration_gone(Step& out, const Context& context) {
-  Attempt& attempt = out.attempt;
-  attempt.absence_observed = true;
-  attempt.deregistration_owed = false;
-  attempt.deregistration_retry = {};
-  if (attempt.termination && !domain::is_concluded(attempt.state)) {
-    attempt.termination->step = TerminationStep::stop;
-    attempt.cleanup_retry = {};
-  } else if (!domain::is_concluded(attempt.state) &&
-             next_launch_step(attempt) == EffectKind::register_runner) {
-    // A launch looked for what an unanswered request may have left, and nothing is there: ask again.
-    issue(out, EffectKind::register_runner, context.now);
-  }
-}
-
 bool launch_looks_first(const Attempt& attempt) {
   return !domain::is_concluded(attempt.state) && !attempt.termination &&
          next_launch_step(attempt) == EffectKind::register_runner;
@@ -47,11 +32,10 @@ void registration_busy(Step& out, const Context& context) {
              context);
   } else if (!domain::is_concluded(attempt.state) && attempt.termination &&
              domain::deregisters_first(attempt.termination->kind)) {
-    // A job came at the last moment: keep the runner. Journalled as busy it is asked for again only after a
-    // listing and the diagnostics showed it idle, and then for as long as any idle runner.
+    // A job came at the last moment: keep the runner. The next look shows it; where a listing goes on to say
+    // otherwise, GitHub is asked again less and less often.
     attempt.termination.reset();
-    attempt.cleanup_retry = {};
-    (void)domain::transition(attempt, State::busy, context.now);
+    retry_cleanup(attempt, context.now);
     out.observe_soon = true;
   } else {
     retry_deregistration(attempt, domain::Millis{0}, context);
@@ -66,17 +50,21 @@ void on_deregistered(Step& out, const event::Deregistered& answered, const domai
   // recorded.
   if (answered.found && answered.removal == event::Removal::busy && !attempt.runner && !live)
     attempt.runner = answered.found;
-  switch (answered.removal) {
-    case event::Removal::gone: registration_gone(out, context); return;
-    case event::Removal::not_listed:
-      // A launch that asks again uses the same name, so a late registration cannot add a second one.
-      if (live || absence_proves(attempt, began)) {
-        registration_gone(out, context);
-      } else {
-        retry_deregistration(attempt, domain::Millis{0}, context);
-      }
-      return;
-    case event::Removal::busy: registration_busy(out, context); return;
+  if (answered.removal == event::Removal::busy) {
+    registration_busy(out, context);
+  } else if (launch_looks_first(attempt)) {
+    issue(out, EffectKind::register_runner, context.now);
+  } else {
+    if (absence_proves(attempt, began)) attempt.absence_observed = true;
+    if (live && attempt.termination) {
+      attempt.termination->step = TerminationStep::stop;
+      attempt.cleanup_retry = {};
+    } else if (attempt.absence_observed) {
+      attempt.deregistration_owed = false;
+      attempt.deregistration_retry = {};
+    } else {
+      retry_deregistration(attempt, domain::Millis{0}, context);
+    }
   }
 }
 
@@ -106,8 +94,8 @@ void on_failed(Step& out, EffectKind kind, const event::Failed& failed, const Co
 }  // namespace
 
 bool absence_proves(const Attempt& attempt, const domain::Instant& listing_began) {
-  return !attempt.jit_requested_at || domain::elapsed(*attempt.jit_requested_at, listing_began) >=
-                                          kRegistrationDeadline + kAbsenceByName;
+  return !attempt.jit_unanswered_at || domain::elapsed(*attempt.jit_unanswered_at, listing_began) >=
+                                           kRegistrationDeadline + kAbsenceByName;
 }
 
 void owe(Step& out, domain::RunnerId runner) {
@@ -171,13 +159,15 @@ void answer(Step& out, const domain::Pending& answered, const EventBody& body, c
       if (!attempt.process) attempt.process = held->process;
     } else if (const auto* acquired = std::get_if<event::Acquired>(&body)) {
       if (!attempt.package) attempt.package = acquired->digest;
+    } else if (std::holds_alternative<event::Failed>(body)) {
+      note_unanswered(attempt, answered, body);
     } else if (const auto* prepared = std::get_if<event::Prepared>(&body)) {
       if (!attempt.environment && prepared->environment) attempt.environment = prepared->environment;
     }
     return;
   }
   if (is_launch_effect(kind)) {
-    answer_launch(out, kind, body, context);
+    answer_launch(out, answered, body, context);
   } else {
     answer_ending(out, answered, body, context);
   }

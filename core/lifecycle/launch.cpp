@@ -38,6 +38,20 @@ Verdict judge_registration(ErrorCode code) {
   }
 }
 
+// GitHub answered, and the answer was no.
+bool says_no(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::not_found:
+    case ErrorCode::invalid:
+    case ErrorCode::denied:
+    case ErrorCode::unauthorized:
+    case ErrorCode::unsupported:
+    case ErrorCode::exists:
+    case ErrorCode::retry: return true;
+    default: return false;
+  }
+}
+
 // What a failure of each launch step means, by its code alone.
 Verdict judge(EffectKind kind, ErrorCode code) {
   const bool hopeless =
@@ -118,8 +132,17 @@ bool in_bring_up(const Attempt& attempt) {
   return early && (attempt.launch_retry.tries > 0);
 }
 
-void answer_launch(Step& out, EffectKind kind, const EventBody& body, const Context& context) {
+void note_unanswered(Attempt& attempt, const domain::Pending& answered, const EventBody& body) {
+  const auto* failed = std::get_if<event::Failed>(&body);
+  if (failed == nullptr || answered.kind != EffectKind::register_runner || says_no(failed->code)) return;
+  attempt.jit_unanswered_at = answered.issued_at;
+}
+
+void answer_launch(Step& out, const domain::Pending& answered, const EventBody& body,
+                   const Context& context) {
   Attempt& attempt = out.attempt;
+  const EffectKind kind = answered.kind;
+  note_unanswered(attempt, answered, body);
   if (const auto* failed = std::get_if<event::Failed>(&body)) {
     if (kind == EffectKind::release) {
       fail_release(out, *failed, context);

@@ -24,6 +24,8 @@ void on_resumed(Step& out, const Context& context) {
   Attempt& attempt = out.attempt;
   // Launch effects died with the process that issued them, and no launch is resumed: what they left is found
   // by observation. Repeatable effects are issued anew by progress().
+  if (attempt.pending && attempt.pending->kind == EffectKind::register_runner)
+    attempt.jit_unanswered_at = attempt.pending->issued_at;
   attempt.pending.reset();
   attempt.launch_retry = {};
   if (attempt.cleanup_retry.tries > 0) attempt.cleanup_retry.due = context.now;

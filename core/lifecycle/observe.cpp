@@ -44,6 +44,7 @@ struct Apply {
   }
 
   bool operator()(const domain::MoveTo& decision) const {
+    attempt().cleanup_retry = {};
     return domain::transition(attempt(), decision.state, context.now).ok() &&
            decision.state == domain::State::starting;
   }
@@ -55,8 +56,7 @@ struct Apply {
     record_exit();
     domain::Outcome outcome = decision.outcome;
     outcome.out_of_memory = attempt().out_of_memory;
-    if (seen.github == domain::GithubView::absent &&
-        (attempt().runner || absence_proves(attempt(), listing_began))) {
+    if (seen.github == domain::GithubView::absent && absence_proves(attempt(), listing_began)) {
       attempt().absence_observed = true;
     }
     conclude(out, outcome, context);
@@ -65,11 +65,12 @@ struct Apply {
   }
 
   bool operator()(const domain::Terminate& decision) const {
+    if (attempt().cleanup_retry.tries > 0 && !domain::reached(attempt().cleanup_retry.due, context.now))
+      return false;
     attempt().termination = domain::Termination{.kind = decision.kind,
                                                 .step = domain::deregisters_first(decision.kind)
                                                             ? domain::TerminationStep::deregister
                                                             : domain::TerminationStep::stop};
-    attempt().cleanup_retry = {};
     return false;
   }
 

@@ -11,9 +11,12 @@ void issue(Step& out, domain::EffectKind kind, const domain::Instant& now);
 // Ends a live attempt: outcome, terminal state, what is owed, and the secret dropped.
 void conclude(Step& out, const domain::Outcome& outcome, const Context& context);
 
-// An absence by name alone counts in a listing that began when no answer to the last request could be on its
-// way any more.
+// An absence counts at once when every request was answered; otherwise in a listing that began when nothing
+// that was asked for could be on its way any more.
 bool absence_proves(const domain::Attempt& attempt, const domain::Instant& listing_began);
+
+// Remembers a registration request that failed in a way that does not say whether it was carried out.
+void note_unanswered(domain::Attempt& attempt, const domain::Pending& answered, const EventBody& body);
 
 // A registration came that nobody waited for: its removal is owed.
 void owe(Step& out, domain::RunnerId runner);
@@ -23,7 +26,7 @@ void retry_cleanup(domain::Attempt& attempt, const domain::Instant& now);
 
 // The answer to the effect that was pending. (launch.cpp, ending.cpp)
 void answer(Step& out, const domain::Pending& answered, const EventBody& body, const Context& context);
-void answer_launch(Step& out, domain::EffectKind kind, const EventBody& body, const Context& context);
+void answer_launch(Step& out, const domain::Pending& answered, const EventBody& body, const Context& context);
 void answer_ending(Step& out, const domain::Pending& answered, const EventBody& body, const Context& context);
 
 // One look, decided and applied until the decision asks for nothing more. (observe.cpp)

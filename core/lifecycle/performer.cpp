@@ -166,13 +166,14 @@ Performed Performer::destroy(Call& call, const Attempt& attempt) {
   return {event::Destroyed{}, {}, {}};
 }
 
-// By id where the id is known; by name where a request was made whose answer never came.
+// By id where the id is all that can be there; by name where a request was made whose answer never came.
 Performed Performer::deregister(Call& call, const Attempt& attempt) {
   plugin::Gateway* gateway = gateway_of(attempt);
   if (gateway == nullptr) return failed(not_loaded("gateway", attempt.policy.gateway));
   std::optional<domain::RunnerId> runner = attempt.runner;
-  const bool by_name = !runner;
+  const bool by_name = !runner || attempt.jit_unanswered_at;
   if (by_name) {
+    runner.reset();
     auto listed = gateway->inventory(call, attempt.policy.target);
     if (!listed) return failed(listed.error());
     const std::string name = domain::runner_name(attempt.id);

@@ -56,6 +56,7 @@ class History {
   void plan();
   void start_agent();
   void crash_agent();
+  std::optional<domain::ErrorCode> commit_failure();
   void check_end();
   [[nodiscard]] std::string describe() const;
   [[nodiscard]] bool settled() const;
@@ -74,6 +75,7 @@ class History {
   std::unique_ptr<agent::reconcile::Engine> engine_;
   std::int64_t planned_jobs_ = 0;
   bool crash_before_commit_ = false;
+  std::int64_t disk_full_until_ms_ = 0;
 };
 
 void History::plan() {
@@ -130,17 +132,27 @@ void History::start_agent() {
   }
   journal_ = std::make_unique<SimJournal>(
       std::move(*opened), nature_, mistake_,
-      [this] {
-        if (!crash_before_commit_) return false;
-        world_.dying = true;
-        return true;
-      },
+      [this] { return commit_failure(); },
       [this] { ++result_.commits; });
   engine_ = std::make_unique<agent::reconcile::Engine>(options_, world_, *journal_, log_);
   world_.connect(engine_.get(), journal_.get());
   if (auto started = engine_->start({policy_}); !started) {
     nature_.violation("the engine could not start: " + started.error().message);
   }
+}
+
+// The agent dies before the commit, the disk is full for a while, or the journal will not have what it gets.
+std::optional<domain::ErrorCode> History::commit_failure() {
+  if (crash_before_commit_) {
+    world_.dying = true;
+    return domain::ErrorCode::retry;
+  }
+  if (!nature_.faults.on) return std::nullopt;
+  if (schedule_.now_ms() < disk_full_until_ms_) return domain::ErrorCode::full;
+  if (chance_.happens(0.005)) disk_full_until_ms_ = schedule_.now_ms() + chance_.between(1'000, 180'000);
+  if (chance_.happens(0.01)) return domain::ErrorCode::retry;
+  if (chance_.happens(0.005)) return domain::ErrorCode::internal;
+  return std::nullopt;
 }
 
 void History::crash_agent() {

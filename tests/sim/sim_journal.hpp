@@ -18,9 +18,10 @@ namespace journal = agent::journal;
 
 class SimJournal final : public testkit::ForwardingJournal {
  public:
-  // `before` and `after` run around each commit; `before` may answer true to die with nothing written.
-  SimJournal(std::unique_ptr<journal::Journal> real, Nature& nature, Mistake mistake,
-             std::function<bool()> before, std::function<void()> after)
+  // `before` and `after` run around each commit; `before` may answer an error, and then nothing is written.
+  using Before = std::function<std::optional<domain::ErrorCode>()>;
+  SimJournal(std::unique_ptr<journal::Journal> real, Nature& nature, Mistake mistake, Before before,
+             std::function<void()> after)
       : ForwardingJournal(std::move(real)),
         nature_(nature),
         mistake_(mistake),
@@ -28,7 +29,7 @@ class SimJournal final : public testkit::ForwardingJournal {
         after_(std::move(after)) {}
 
   domain::Result<void> commit(const journal::Batch& batch) override {
-    if (before_()) return dead();
+    if (const auto error = before_()) return failure(*error);
     check_terminal_is_final(batch);
     if (mistake_ == Mistake::effect_before_journal) {
       // Says "done" while the batch waits for the next commit.
@@ -44,11 +45,14 @@ class SimJournal final : public testkit::ForwardingJournal {
     return done;
   }
 
+  domain::Result<void> prove_writable() override {
+    if (const auto error = before_()) return failure(*error);
+    return real().prove_writable();
+  }
+
  private:
-  static domain::Error dead() {
-    return {.code = domain::ErrorCode::internal,
-            .message = "the agent died here",
-            .retry_after = domain::Millis{0}};
+  static domain::Error failure(domain::ErrorCode code) {
+    return {.code = code, .message = "made failure", .retry_after = domain::Millis{0}};
   }
 
   // An outcome, once written, never changes, and nothing leaves `cleaned`.
@@ -67,7 +71,7 @@ class SimJournal final : public testkit::ForwardingJournal {
 
   Nature& nature_;
   Mistake mistake_;
-  std::function<bool()> before_;
+  Before before_;
   std::function<void()> after_;
   journal::Batch held_back_;
   journal::Batch held_now_;

@@ -16,6 +16,11 @@ std::string hex_of(std::uint64_t bits, std::size_t digits) {
   return text;
 }
 
+// What may still happen after nobody waits for it any more without breaking a promise.
+bool survives_its_call(EffectKind kind) {
+  return kind == EffectKind::register_runner || kind == EffectKind::deregister;
+}
+
 event::Failed failure(ErrorCode code, bool process_existed = false) {
   return {.code = code, .retry_after = domain::Millis{0}, .process_existed = process_existed};
 }
@@ -72,6 +77,17 @@ void SimWorld::perform(const reconcile::Effect& effect) {
   later(slow ? chance_.between(5'000, 50'000) : chance_.between(1, 400), [this, flight] {
     const auto node = in_flight_.extract(flight);
     const reconcile::Effect& due = node.mapped();
+    if (due.kind == EffectKind::register_runner && misbehaves(nature_.faults.registration_limited)) {
+      event::Failed limited = failure(ErrorCode::retry);
+      limited.retry_after = domain::Millis{chance_.between(1'000, 15 * 60'000)};
+      answer(due, limited);
+      return;
+    }
+    if (survives_its_call(due.kind) && misbehaves(nature_.faults.call_given_up)) {
+      answer(due, failure(ErrorCode::deadline));
+      later(chance_.between(1, 60'000), [this, due] { (void)carry_out(due); });
+      return;
+    }
     if (misbehaves(nature_.faults.effect_fails)) {
       static constexpr ErrorCode kCodes[] = {ErrorCode::retry, ErrorCode::unreachable,
                                              ErrorCode::bad_response};
@@ -91,6 +107,8 @@ void SimWorld::perform(const reconcile::Effect& effect) {
 void SimWorld::answer(const reconcile::Effect& effect, const Body& body) {
   later(chance_.between(0, 20), [this, event = agent::lifecycle::Event{
                                            .attempt = effect.attempt->id, .seq = effect.seq, .body = body}] {
+    // The secret comes with the answer, as in the daemon.
+    if (std::holds_alternative<event::Registered>(event.body)) secrets_.insert(event.attempt);
     engine_->on_event(event);
   });
 }
@@ -109,7 +127,6 @@ SimWorld::Body SimWorld::carry_out(const reconcile::Effect& effect) {
     case EffectKind::register_runner: {
       const auto id = nature_.register_name(domain::runner_name(attempt.id));
       if (!id) return failure(ErrorCode::exists);
-      secrets_.insert(attempt.id);
       return event::Registered{.runner = *id};
     }
     case EffectKind::spawn_held:
@@ -126,7 +143,7 @@ SimWorld::Body SimWorld::carry_out(const reconcile::Effect& effect) {
       return event::Destroyed{};
     case EffectKind::deregister: {
       std::optional<domain::RunnerId> id = attempt.runner;
-      const bool by_name = !id;
+      const bool by_name = !id || attempt.jit_unanswered_at;
       if (by_name) {
         const auto found = nature_.registrations.find(domain::runner_name(attempt.id));
         if (found == nature_.registrations.end()) {
@@ -134,7 +151,8 @@ SimWorld::Body SimWorld::carry_out(const reconcile::Effect& effect) {
         }
         id = found->second.id;
       }
-      const bool gone = nature_.remove_registration(*id);
+      const bool gone =
+          !misbehaves(nature_.faults.removal_busy) && nature_.remove_registration(*id);
       return event::Deregistered{.removal = gone ? event::Removal::gone : event::Removal::busy,
                                  .found = by_name ? id : std::nullopt};
     }

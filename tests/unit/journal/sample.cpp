@@ -120,7 +120,8 @@ void fill_once(Attempt& a, Dice& dice) {
   if (!a.runner) a.runner = dice.maybe(domain::RunnerId{dice.any()});
   if (!a.process)
     a.process = dice.maybe(domain::ProcessIdentity{dice.any(), dice.bits(), domain::BootId{dice.text()}});
-  if (!a.jit_requested_at) a.jit_requested_at = dice.maybe(dice.instant());
+  a.jit_requested_at = dice.maybe(dice.instant());
+  a.jit_unanswered_at = dice.maybe(dice.instant());
 }
 
 std::string id_of(int number) {

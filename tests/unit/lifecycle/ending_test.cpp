@@ -66,26 +66,28 @@ TEST_F(Machine, a_surplus_runner_that_took_a_job_meanwhile_is_kept) {
   answer(event::Deregistered{.removal = Removal::busy, .found = std::nullopt});
   EXPECT_FALSE(attempt_.termination.has_value());
   EXPECT_FALSE(pending().has_value());
-  EXPECT_EQ(attempt_.state, State::busy) << "the refusal says that a job runs";
   see(EnvironmentView::running, GithubView::busy);
   EXPECT_EQ(attempt_.state, State::busy);
 }
 
-TEST_F(Machine, a_removal_that_is_refused_while_the_listing_says_idle_waits_a_whole_idle_time_again) {
+TEST_F(Machine, a_removal_that_is_refused_while_the_listing_says_idle_is_asked_for_less_and_less_often) {
   started();
   see(EnvironmentView::running, GithubView::idle);
   pass(300'000);
   see(EnvironmentView::running, GithubView::idle);
   answer(event::Deregistered{.removal = Removal::busy, .found = std::nullopt});
-  see(EnvironmentView::running, GithubView::idle, Evidence::no_job);
-  EXPECT_EQ(attempt_.state, State::idle) << "the assignment was never taken up";
-  EXPECT_FALSE(pending().has_value());
-  pass(299'999);
-  see(EnvironmentView::running, GithubView::idle, Evidence::no_job);
-  EXPECT_FALSE(pending().has_value());
-  pass(1);
-  see(EnvironmentView::running, GithubView::idle, Evidence::no_job);
-  EXPECT_EQ(pending(), EffectKind::deregister);
+  for (const std::int64_t wait : {30'000, 60'000, 120'000}) {
+    EXPECT_FALSE(attempt_.termination.has_value());
+    pass(wait - 1);
+    see(EnvironmentView::running, GithubView::idle, Evidence::no_job);
+    EXPECT_FALSE(pending().has_value());
+    pass(1);
+    see(EnvironmentView::running, GithubView::idle, Evidence::no_job);
+    ASSERT_EQ(pending(), EffectKind::deregister);
+    answer(event::Deregistered{.removal = Removal::busy, .found = std::nullopt});
+  }
+  see(EnvironmentView::running, GithubView::busy);
+  EXPECT_EQ(attempt_.state, State::busy);
 }
 
 TEST_F(Machine, a_registration_timeout_is_an_intent_before_a_signal_before_a_conclusion) {
@@ -200,6 +202,36 @@ TEST_F(Machine, absence_by_name_is_measured_from_the_last_request) {
   ASSERT_EQ(pending(), EffectKind::deregister);
   answer(event::Deregistered{.removal = Removal::not_listed, .found = std::nullopt});
   EXPECT_TRUE(attempt_.deregistration_owed) << "the second request may still be answered";
+}
+
+TEST_F(Machine, a_completed_job_does_not_settle_an_earlier_request_that_nobody_answered) {
+  const std::int64_t proof = lifecycle::kRegistrationDeadline.count() + lifecycle::kAbsenceByName.count();
+  launch(EffectKind::register_runner);
+  fail(ErrorCode::deadline);
+  pass(2'000);
+  tell(event::Timer{});
+  answer(event::Deregistered{.removal = Removal::not_listed, .found = std::nullopt});
+  started();
+  see(EnvironmentView::exited, GithubView::absent, Evidence::ran, 0);
+  ASSERT_EQ(attempt_.outcome->kind, OutcomeKind::completed_job);
+  EXPECT_TRUE(attempt_.deregistration_owed) << "the first request may still be carried out";
+  pass(proof);
+  restart();
+  ASSERT_EQ(pending(), EffectKind::deregister);
+  answer(event::Deregistered{.removal = Removal::not_listed, .found = std::nullopt});
+  EXPECT_FALSE(attempt_.deregistration_owed);
+}
+
+TEST_F(Machine, a_request_that_was_refused_leaves_nothing_to_look_for) {
+  launch(EffectKind::register_runner);
+  fail(ErrorCode::retry, 1'000);
+  demand_ = false;
+  pass(2'000);
+  tell(event::Timer{});
+  ASSERT_EQ(attempt_.state, State::failed);
+  ASSERT_EQ(pending(), EffectKind::deregister);
+  answer(event::Deregistered{.removal = Removal::not_listed, .found = std::nullopt});
+  EXPECT_FALSE(attempt_.deregistration_owed);
 }
 
 TEST_F(Machine, absence_by_name_counts_from_when_the_listing_began) {
