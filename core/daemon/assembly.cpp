@@ -112,6 +112,8 @@ std::optional<StartRefusal> Assembly::open_state(const AssemblyInput& input) {
   cache.root = state + "/packages";
   cache.check_interval = input.configuration->package_check_interval;
   cache.pins = input.configuration->package_pins;
+  // An agent that is not root has one account only, and so its jobs run under it.
+  cache.shared_account = ::geteuid() != 0;
   cache.unpacker = input.program_directory + "/rmgr-unpack";
   auto opened_cache = package::Cache::open(cache);
   if (!opened_cache) return state_refusal(opened_cache.error().message);
@@ -143,7 +145,11 @@ std::optional<StartRefusal> Assembly::load_plugins(const AssemblyInput& input) {
                                            .config_json = instance.config_json,
                                            .sha256 = instance.sha256,
                                            .required = instance.required});
-      if (added) continue;
+      if (added) {
+        log_.write(Level::info, observe::Event::instance_ready,
+                   {{Field::instance, instance.name.str()}, {Field::plugin, instance.plugin}});
+        continue;
+      }
       log_.write(Level::error, observe::Event::instance_refused,
                  {{Field::instance, instance.name.str()},
                   {Field::plugin, instance.plugin},
@@ -163,6 +169,11 @@ std::optional<StartRefusal> Assembly::start_engine(const AssemblyInput& input) {
   for (domain::Policy& policy : policies) {
     const plugin::ExecutionProvider* provider = plugins_->provider(policy.provider);
     if (provider != nullptr && provider->isolated()) policy.provider_kind = domain::ProviderKind::isolated;
+    // Some rules depend on the kind of provider, which only its library knows.
+    if (const auto broken = domain::check_policy(policy); !broken.empty()) {
+      return StartRefusal{.exit_code = kExitConfiguration,
+                          .message = "policy '" + policy.name.str() + "': " + broken.front()};
+    }
     const bool served = policy.provider_kind == domain::ProviderKind::native &&
                         policy.workspace == domain::WorkspaceKind::ephemeral;
     if (!served) {

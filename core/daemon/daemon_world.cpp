@@ -193,6 +193,12 @@ void DaemonWorld::answer(const reconcile::Effect& effect, Performed performed) {
                 {Field::error_code, std::string(domain::to_string(failure->code))},
                 {Field::message, performed.message}});
   }
+  const auto* acquired = std::get_if<lifecycle::event::Acquired>(&performed.body);
+  if (acquired != nullptr && acquired->downloaded) {
+    log_.write(Level::info, observe::Event::package_installed,
+               {{Field::instance, effect.attempt->policy.package_source.str()},
+                {Field::digest, acquired->digest.str()}});
+  }
   lifecycle::Event event{.attempt = effect.attempt->id, .seq = effect.seq, .body = std::move(performed.body)};
   // Only an answer that is delivered puts its secret into the vault; any other one takes it along.
   post_([this, event = std::move(event), secret = std::move(performed.secret)]() mutable {

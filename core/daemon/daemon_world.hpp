@@ -6,7 +6,6 @@
 #include <memory>
 #include <string>
 #include <vector>
-#include <vector>
 
 #include "lifecycle/performer.hpp"
 #include "observe/log.hpp"

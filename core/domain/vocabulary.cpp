@@ -55,7 +55,7 @@ constexpr Words<PolicyState, PolicyState::draining> kPolicyStates{"active", "pau
 constexpr Words<TerminationKind, TerminationKind::by_operator> kTerminations{
     "surplus", "idle_timeout", "registration_timeout", "job_timeout", "by_operator"};
 
-constexpr Words<TerminationStep, TerminationStep::conclude> kSteps{"deregister", "stop", "conclude"};
+constexpr Words<TerminationStep, TerminationStep::stop> kSteps{"deregister", "stop"};
 
 constexpr Words<EffectKind, EffectKind::scrub> kEffects{
     "acquire_package", "materialize", "prepare", "register_runner", "spawn_held",

@@ -61,7 +61,7 @@ enum class PolicyState { active, paused, draining };
 // Why a termination was decided. The first three deregister before they stop. surplus respects the policy's
 // minimum; idle_timeout ends an idle runner that GitHub no longer lists, which no job can reach.
 enum class TerminationKind { surplus, idle_timeout, registration_timeout, job_timeout, by_operator };
-enum class TerminationStep { deregister, stop, conclude };
+enum class TerminationStep { deregister, stop };
 
 // The changing effects of which an attempt has at most one at a time.
 enum class EffectKind {

@@ -24,7 +24,7 @@ std::string outcomes() { return words(domain::OutcomeKind::orphaned); }
 std::string reasons() { return words(domain::FailureReason::other); }
 std::string effects() { return words(domain::EffectKind::scrub); }
 std::string terminations() { return words(domain::TerminationKind::by_operator); }
-std::string termination_steps() { return words(domain::TerminationStep::conclude); }
+std::string termination_steps() { return words(domain::TerminationStep::stop); }
 
 std::string in(const std::string& column, const std::string& list) {
   return "CONSTRAINT " + column + "_vocabulary CHECK (" + column + " IN (" + list + "))";

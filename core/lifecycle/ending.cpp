@@ -94,8 +94,8 @@ void on_failed(Step& out, EffectKind kind, const event::Failed& failed, const Co
 }  // namespace
 
 bool absence_proves(const Attempt& attempt, const domain::Instant& listing_began) {
-  return !attempt.jit_unanswered_at || domain::elapsed(*attempt.jit_unanswered_at, listing_began) >=
-                                           kRegistrationDeadline + kAbsenceByName;
+  return !attempt.jit_unanswered_at ||
+         domain::elapsed(*attempt.jit_unanswered_at, listing_began) >= kRegistrationDeadline + kAbsenceByName;
 }
 
 void owe(Step& out, domain::RunnerId runner) {

@@ -81,8 +81,10 @@ Performed Performer::acquire_package(Call& call, const Attempt& attempt) {
   plugin::PackageSource* source = world_.plugins->package_source(attempt.policy.package_source);
   if (source == nullptr) return failed(not_loaded("package source", attempt.policy.package_source));
   SourceAdapter adapter(*source, call);
-  const package::Query query{
-      .target = attempt.policy.target.str(), .os = world_.os, .architecture = world_.architecture};
+  const package::Query query{.target = attempt.policy.target.str(),
+                             .os = world_.os,
+                             .architecture = world_.architecture,
+                             .source = attempt.policy.package_source.str()};
   auto installed = world_.cache->acquire(adapter, query, [&call] { return call.cancelled(); });
   if (!installed) return failed(installed.error());
   return {event::Acquired{.digest = installed->digest, .downloaded = installed->downloaded}, {}, {}};

@@ -9,7 +9,6 @@ std::string_view to_string(Event event) {
     case Event::daemon_stopped: return "daemon_stopped";
     case Event::configuration_refused: return "configuration_refused";
     case Event::plugin_loaded: return "plugin_loaded";
-    case Event::plugin_refused: return "plugin_refused";
     case Event::plugin_message: return "plugin_message";
     case Event::instance_ready: return "instance_ready";
     case Event::instance_refused: return "instance_refused";
@@ -55,6 +54,7 @@ std::string_view to_string(Field field) {
     case Field::wait_ms: return "wait_ms";
     case Field::duration_ms: return "duration_ms";
     case Field::package_ms: return "package_ms";
+    case Field::copy_ms: return "copy_ms";
     case Field::prepare_ms: return "prepare_ms";
     case Field::register_ms: return "register_ms";
     case Field::spawn_ms: return "spawn_ms";
@@ -64,12 +64,9 @@ std::string_view to_string(Field field) {
     case Field::started: return "started";
     case Field::limited_by: return "limited_by";
     case Field::job: return "job";
-    case Field::path: return "path";
-    case Field::pid: return "pid";
     case Field::exit_code: return "exit_code";
     case Field::count: return "count";
     case Field::digest: return "digest";
-    case Field::signal: return "signal";
     case Field::out_of_memory: return "out_of_memory";
   }
   return "";

@@ -22,7 +22,6 @@ enum class Event {
   daemon_stopped,
   configuration_refused,
   plugin_loaded,
-  plugin_refused,
   plugin_message,
   instance_ready,
   instance_refused,
@@ -67,6 +66,7 @@ enum class Field {
   wait_ms,
   duration_ms,
   package_ms,
+  copy_ms,
   prepare_ms,
   register_ms,
   spawn_ms,
@@ -76,12 +76,9 @@ enum class Field {
   started,
   limited_by,
   job,
-  path,
-  pid,
   exit_code,
   count,
   digest,
-  signal,
   out_of_memory,
 };
 std::string_view to_string(Field field);

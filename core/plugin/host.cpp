@@ -175,6 +175,14 @@ std::unique_ptr<Lane> PluginHost::State::make_lane(const InstanceSpec& spec, con
   chosen.threads =
       (flags & RMGR_COMPONENT_CONCURRENT) != 0 ? std::max<std::size_t>(options.concurrent_threads, 1) : 1;
   chosen.keep = std::move(keep);
+  chosen.on_stuck = [this, name = spec.name.str(), lane = chosen.name] {
+    log.write(observe::Level::error, observe::Event::lane_stuck,
+              {{observe::Field::instance, name},
+               {observe::Field::message,
+                "a call in " + lane +
+                    " is overdue; nothing of the instance is called until it returns or the agent is "
+                    "started again"}});
+  };
   return std::make_unique<Lane>(std::move(chosen));
 }
 

@@ -67,6 +67,7 @@ struct Lane::State {
   std::list<Running> running;
   std::vector<Refusal> refusals;  // to be answered by the watch
   std::size_t overdue = 0;
+  bool became_stuck = false;  // and the watch has not said so yet
   std::size_t live_workers = 0;
   bool closed = false;
   bool abandoned = false;  // finish() waited long enough
@@ -158,6 +159,7 @@ Clock::time_point Lane::State::look(Clock::time_point now, std::vector<std::shar
     }
     if (now >= overdue_at || abandoned) {
       one.given_up = true;
+      became_stuck = became_stuck || (overdue == 0 && !abandoned);
       ++overdue;
       refusals.push_back(
           {std::move(one.refuse),
@@ -186,7 +188,9 @@ void Lane::State::run_watch() {
     const Clock::time_point next = look(Clock::now(), to_cancel);
     if (!to_cancel.empty() || !refusals.empty()) {
       std::vector<Refusal> answers = std::exchange(refusals, {});
+      const bool say_stuck = std::exchange(became_stuck, false) && options.on_stuck;
       lock.unlock();
+      if (say_stuck) options.on_stuck();
       cancel_aside(std::move(to_cancel));
       for (Refusal& one : answers)
         one.refuse(std::move(one.error));

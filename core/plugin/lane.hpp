@@ -21,6 +21,7 @@ struct LaneOptions {
   domain::Millis grace{5'000};  // after its deadline a call is overdue by this before the lane is stuck
   std::shared_ptr<void>
       keep;  // what calls use; lives as long as any thread of the lane, also one left behind
+  std::function<void()> on_stuck;  // on a thread of the lane, each time it becomes stuck; empty: nobody asks
 };
 
 // While a call is overdue the lane is stuck: every queued and new call is answered ErrorCode::deadline at

@@ -110,12 +110,7 @@ void Engine::keep(const AttemptId& id) {
   live.refusals = 0;
   if (refused_launches_.contains(id)) hold_policy(now);
   if (now.times.started && !before.times.started) forgive_policy(now.policy.name);
-  if (now.state == before.state && !created) return;
-  log_.write(Level::info, observe::Event::attempt_state_changed,
-             {{Field::attempt, id.str()},
-              {Field::policy, now.policy.name.str()},
-              {Field::state, std::string(domain::to_string(now.state))},
-              {Field::previous_state, std::string(created ? "none" : domain::to_string(before.state))}});
+  report(before, now, created);
 }
 
 // Nothing of this turn happened to this row. Looks and timers come again by themselves.

@@ -108,6 +108,7 @@ class Engine {
     std::string error;
     bool recovered = false;
     std::map<domain::JobRefusal, std::int64_t> refused_jobs;
+    std::set<domain::JobId> reported_jobs;  // refused ones that the log has
   };
   struct PolicyState {
     domain::Policy policy;
@@ -145,6 +146,9 @@ class Engine {
   void put_back(std::deque<lifecycle::Event> answers);
   void begin_turn();
   void journal_failed(const domain::Error& error, const domain::AttemptId* attempt);
+  // chronicle.cpp
+  void report(const domain::Attempt& before, const domain::Attempt& now, bool created);
+  void report_launch(const domain::Attempt& attempt);
   // pass.cpp
   void begin_due_passes();
   void begin_pass(const TargetKey& key, Target& target);

@@ -34,13 +34,21 @@ void Engine::allocate(const TargetKey& key, Target& target, const std::vector<do
   }
   std::map<domain::PolicyName, std::int64_t> queued;
   target.refused_jobs.clear();
+  std::set<domain::JobId> refused;
   for (const domain::Assignment& assignment : domain::assign(jobs, policies)) {
     if (assignment.policy) {
       ++queued[*assignment.policy];
     } else if (assignment.refusal && *assignment.refusal != domain::JobRefusal::no_policy) {
       ++target.refused_jobs[*assignment.refusal];
+      refused.insert(assignment.job);
+      if (target.reported_jobs.contains(assignment.job)) continue;
+      log_.write(Level::warning, observe::Event::job_refused,
+                 {{Field::target, key.target.str()},
+                  {Field::job, assignment.job.get()},
+                  {Field::reason, std::string(domain::to_string(*assignment.refusal))}});
     }
   }
+  target.reported_jobs = std::move(refused);
   std::set<std::string> running;  // names of our runners that GitHub says have a job
   for (const domain::Job& job : jobs) {
     if (!job.queued && !job.runner_name.empty()) running.insert(job.runner_name);
@@ -77,6 +85,12 @@ void Engine::allocate(const TargetKey& key, Target& target, const std::vector<do
   for (const domain::Grant& granted : domain::allocate(host, demands)) {
     PolicyState& state = policies_.at(granted.policy);
     state.limited_by = granted.limited_by;
+    log_.write(Level::debug, observe::Event::pass_finished,
+               {{Field::policy, granted.policy.str()},
+                {Field::queued, *state.queued},
+                {Field::active, demand_of[granted.policy].active},
+                {Field::started, granted.start},
+                {Field::limited_by, std::string(domain::to_string(granted.limited_by))}});
     grant(state, granted.start);
   }
   // Each replacement intent was before the allocator once; demand decided.

@@ -20,9 +20,9 @@ enum class Resolve { automatic, kernel, portable };
 
 struct RemovalOptions {
   Resolve resolve = Resolve::automatic;
-  int passes = 8;                 // over a directory that others keep filling
-  std::size_t levels = 24;        // directories held open at once, at least 2
-  domain::Millis limit{600'000};  // for the whole removal
+  int passes = 8;                   // over a directory that others keep filling
+  std::size_t levels = 24;          // directories held open at once, at least 2
+  domain::Millis limit{600'000};    // for the whole removal
   std::function<bool()> cancelled;  // asked now and then; empty: never
 };
 

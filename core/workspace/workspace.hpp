@@ -70,9 +70,9 @@ struct Removal {
 Result<Removal> remove_runtime(const std::string& root, const std::string& name,
                                std::function<bool()> cancelled = {});
 
-// What the runner's own diagnostics prove: _diag/Worker_*.log → ran; Runner_*.log alone → no_job; neither, and
-// whatever a job can make of the directory → unknown. An error says that the file system did not answer, so
-// that nothing is known at all: retry.
+// What the runner's own diagnostics prove: _diag/Worker_*.log → ran; Runner_*.log alone → no_job; neither,
+// and whatever a job can make of the directory → unknown. An error says that the file system did not answer,
+// so that nothing is known at all: retry.
 Result<domain::Evidence> read_evidence(const std::string& runtime);
 
 // The four-line typed record of a concluded attempt (attempt, policy, outcome, reason) that survives it, as

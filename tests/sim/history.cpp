@@ -131,8 +131,7 @@ void History::start_agent() {
     return;
   }
   journal_ = std::make_unique<SimJournal>(
-      std::move(*opened), nature_, mistake_,
-      [this] { return commit_failure(); },
+      std::move(*opened), nature_, mistake_, [this] { return commit_failure(); },
       [this] { ++result_.commits; });
   engine_ = std::make_unique<agent::reconcile::Engine>(options_, world_, *journal_, log_);
   world_.connect(engine_.get(), journal_.get());

@@ -151,8 +151,7 @@ SimWorld::Body SimWorld::carry_out(const reconcile::Effect& effect) {
         }
         id = found->second.id;
       }
-      const bool gone =
-          !misbehaves(nature_.faults.removal_busy) && nature_.remove_registration(*id);
+      const bool gone = !misbehaves(nature_.faults.removal_busy) && nature_.remove_registration(*id);
       return event::Deregistered{.removal = gone ? event::Removal::gone : event::Removal::busy,
                                  .found = by_name ? id : std::nullopt};
     }

@@ -204,8 +204,7 @@ TEST(DecideRule5, BesideADeadEnvironmentTheIntentConcludesAlsoInAnOutage) {
 
 TEST(DecideRule5, BesideALiveEnvironmentTheTerminationGoesOnFromItsStep) {
   for (const Intent& row : kIntents) {
-    for (const TerminationStep step :
-         {TerminationStep::deregister, TerminationStep::stop, TerminationStep::conclude}) {
+    for (const TerminationStep step : {TerminationStep::deregister, TerminationStep::stop}) {
       Attempt made = intended(row.state, row.kind);
       made.termination->step = step;
       for (const Hub github : {Hub::unreachable, Hub::absent, Hub::offline, Hub::idle}) {

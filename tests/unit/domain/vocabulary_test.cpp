@@ -39,7 +39,7 @@ TEST(Vocabulary, Providers) { round_trips(ProviderKind::isolated, {"native"}); }
 TEST(Vocabulary, Workspaces) { round_trips(WorkspaceKind::persistent, {"ephemeral"}); }
 TEST(Vocabulary, PolicyStates) { round_trips(PolicyState::draining, {"active", "paused"}); }
 TEST(Vocabulary, Terminations) { round_trips(TerminationKind::by_operator, {"surplus", "job_timeout"}); }
-TEST(Vocabulary, TerminationSteps) { round_trips(TerminationStep::conclude, {"deregister", "stop"}); }
+TEST(Vocabulary, TerminationSteps) { round_trips(TerminationStep::stop, {"deregister"}); }
 TEST(Vocabulary, Effects) {
   round_trips(EffectKind::scrub, {"acquire_package", "spawn_held", "register_runner"});
 }

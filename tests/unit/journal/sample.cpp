@@ -99,7 +99,7 @@ void fill_changing(Attempt& a, Dice& dice) {
   a.pending = dice.maybe(domain::Pending{dice.word(domain::EffectKind::scrub), dice.bits(), dice.instant()});
   a.next_seq = dice.bits();
   a.termination = dice.maybe(domain::Termination{dice.word(domain::TerminationKind::by_operator),
-                                                 dice.word(domain::TerminationStep::conclude)});
+                                                 dice.word(domain::TerminationStep::stop)});
   a.outcome = outcome(dice);
   a.replacement_wanted = dice.coin();
   a.environment_removed = dice.coin();

@@ -70,10 +70,10 @@ TEST_F(SinkTest, ValuesKeepTheirTypeAndAreScrubbed) {
               {Field::out_of_memory, true},
               {Field::message, std::string("say \"no\"\n\x01 ghp_abcdefghij \\")},
               {Field::digest, std::string("ghp_abcdefgh")},
-              {Field::path, std::string(64, 'c')}});
+              {Field::plugin, std::string(64, 'c')}});
   ASSERT_EQ(lines(file_).size(), 1U);
   EXPECT_TRUE(lines(file_)[0].ends_with(
-      R"("tries":-3,"out_of_memory":true,"message":"say \"no\"\\n\\x01 [redacted] \\","digest":"[redacted]","path":"[redacted]"})"))
+      R"("tries":-3,"out_of_memory":true,"message":"say \"no\"\\n\\x01 [redacted] \\","digest":"[redacted]","plugin":"[redacted]"})"))
       << lines(file_)[0];
 }
 

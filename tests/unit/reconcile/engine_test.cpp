@@ -233,11 +233,11 @@ TEST_F(EngineTest, a_policy_is_held_once_for_a_refusal_that_had_to_be_written_tw
   ready();
   answer_demand(1);
   journal_->fail_with = domain::ErrorCode::retry;
-  engine_->on_event({.attempt = world_.effects.back().attempt->id,
-                     .seq = world_.effects.back().seq,
-                     .body = lifecycle::event::Failed{.code = domain::ErrorCode::denied,
-                                                      .retry_after = domain::Millis{0},
-                                                      .process_existed = false}});
+  engine_->on_event(
+      {.attempt = world_.effects.back().attempt->id,
+       .seq = world_.effects.back().seq,
+       .body = lifecycle::event::Failed{
+           .code = domain::ErrorCode::denied, .retry_after = domain::Millis{0}, .process_existed = false}});
   for (int turn = 0; turn < 5; ++turn) {
     engine_->turn();
     world_.clock_ms += 1'000;
