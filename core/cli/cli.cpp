@@ -69,9 +69,19 @@ int run(const std::vector<std::string>& arguments, Surface& surface) {
     if (file.empty() && directories.empty()) throw CLI::RequiredError("--config or --plugin-dir");
   });
 
+  std::string plugin;
+  CLI::App* release_command = plugin_command->add_subcommand(
+      "release", "Lift the quarantine of a plugin's file; the next start tries it again");
+  release_command->add_option("plugin", plugin, "the plugin's id")->required();
+  release_command->add_option("--config", file, "the agent's configuration file")->required();
+
+  CLI::App* adopt_command = app.add_subcommand(
+      "adopt-installation", "Take over a state directory that was written on another machine");
+  adopt_command->add_option("--config", file, "the configuration that names the state directory")->required();
+
   CLI::App* version_command = app.add_subcommand("version", "Print the version");
   for (CLI::App* command : {run_command, status_command, attempts_command, drain_command, check_command,
-                            list_command, version_command}) {
+                            list_command, release_command, adopt_command, version_command}) {
     command->footer(kExitCodes);
   }
 
@@ -87,6 +97,8 @@ int run(const std::vector<std::string>& arguments, Surface& surface) {
   if (drain_command->parsed()) return drain(surface, where);
   if (check_command->parsed()) return config_check(surface, file, as_json);
   if (list_command->parsed()) return plugin_list(surface, file, directories, as_json);
+  if (release_command->parsed()) return plugin_release(surface, file, plugin);
+  if (adopt_command->parsed()) return adopt_installation(surface, file);
   return version(surface);
 }
 

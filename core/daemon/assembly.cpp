@@ -9,6 +9,7 @@
 
 #include "daemon/daemon.hpp"
 #include "daemon/entropy.hpp"
+#include "plugin/crash_note.hpp"
 
 namespace agent::daemon {
 
@@ -123,6 +124,11 @@ std::optional<StartRefusal> Assembly::open_state(const AssemblyInput& input) {
 
 std::optional<StartRefusal> Assembly::load_plugins(const AssemblyInput& input) {
   const config::Configuration& configuration = *input.configuration;
+  quarantine_ = std::make_unique<Quarantine>(*journal_);
+  const std::string notes = configuration.state_directory + "/plugins.crashed";
+  auto noted = quarantine_->count_crashes(notes);
+  if (noted) noted = plugin::leave_crash_notes(notes);
+  if (!noted) notices_.push_back(noted.error().message);
   kv_ = std::make_unique<KvBridge>(*journal_, input.post, input.on_loop_thread);
   process_bridge_ = std::make_unique<ProcessBridge>(*processes_);
   plugin::HostOptions options;
@@ -130,8 +136,8 @@ std::optional<StartRefusal> Assembly::load_plugins(const AssemblyInput& input) {
   options.work_directory = configuration.state_directory + "/plugins";
   options.kv = kv_.get();
   options.process = process_bridge_.get();
-  options.marks = {.begin = [this](std::string_view digest) { return journal_->begin_loading(digest); },
-                   .end = [this](std::string_view digest) { return journal_->end_loading(digest); }};
+  options.marks = {.begin = [this](std::string_view digest) { return quarantine_->begin(digest); },
+                   .end = [this](std::string_view digest) { return quarantine_->end(digest); }};
   options.checker = input.program_directory + "/rmgr-plugin-check";
   plugins_ = std::make_unique<plugin::PluginHost>(std::move(options), log_);
 

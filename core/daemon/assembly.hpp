@@ -8,6 +8,7 @@
 
 #include "config/config.hpp"
 #include "daemon/daemon_world.hpp"
+#include "daemon/quarantine.hpp"
 #include "daemon/services.hpp"
 #include "journal/journal.hpp"
 #include "observe/log.hpp"
@@ -44,6 +45,7 @@ class Assembly {
   reconcile::Engine& engine() { return *engine_; }
   journal::Journal& journal() { return *journal_; }
   plugin::PluginHost& plugins() { return *plugins_; }
+  Quarantine& quarantine() { return *quarantine_; }
   [[nodiscard]] const std::vector<std::string>& notices() const { return notices_; }
 
  private:
@@ -57,6 +59,7 @@ class Assembly {
   std::unique_ptr<journal::StateLock> lock_;
   std::unique_ptr<journal::Journal> journal_;
   std::unique_ptr<process::ProcessHost> processes_;
+  std::unique_ptr<Quarantine> quarantine_;
   std::unique_ptr<KvBridge> kv_;
   std::unique_ptr<ProcessBridge> process_bridge_;
   std::unique_ptr<package::Cache> cache_;

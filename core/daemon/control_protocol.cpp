@@ -49,6 +49,17 @@ std::string control_request(std::string_view command, std::string_view key, std:
   return dump(request);
 }
 
+std::string control_request(std::string_view command, std::string_view key, const std::string& value) {
+  Json request{{"command", command}};
+  request[std::string(key)] = value;
+  return dump(request);
+}
+
+std::string control_text(std::string_view request, std::string_view key) {
+  const auto document = parse_object(request);
+  return document ? text_of(*document, std::string(key).c_str()) : std::string();
+}
+
 domain::Result<std::string> control_command(std::string_view request) {
   const auto document = parse_object(request);
   if (!document) return Error{ErrorCode::invalid, "a request is one line with one JSON object"};

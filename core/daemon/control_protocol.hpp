@@ -18,11 +18,14 @@ inline constexpr std::size_t kLargestControlResponse = 64 * 1024 * 1024;
 std::string control_request(std::string_view command);
 // `limit` and the like ride beside the command.
 std::string control_request(std::string_view command, std::string_view key, std::int64_t value);
+std::string control_request(std::string_view command, std::string_view key, const std::string& value);
 
 // The command's word, or why the line is no request.
 domain::Result<std::string> control_command(std::string_view request);
 // A whole number of the request; `otherwise` if it is absent or of another type.
 std::int64_t control_number(std::string_view request, std::string_view key, std::int64_t otherwise);
+// A text of the request; empty if it is absent or of another type.
+std::string control_text(std::string_view request, std::string_view key);
 
 // `result` is one JSON document.
 std::string control_result(std::string_view result);

@@ -17,6 +17,7 @@
 #include "daemon/status.hpp"
 #include "daemon/version.hpp"
 #include "observe/sink.hpp"
+#include "plugin/crash_note.hpp"
 
 namespace agent::daemon {
 
@@ -29,6 +30,8 @@ using observe::Level;
 namespace {
 
 constexpr std::int64_t kMostAttemptsAnswered = 100'000;
+// A plugin that let the daemon live for this long is not one that crashes it at each start.
+constexpr std::chrono::minutes kProvenUptime{10};
 
 // The loop: turns of the engine when something was queued or is due, signals, and the control socket.
 class Daemon {
@@ -40,6 +43,7 @@ class Daemon {
         assembly_(log),
         wakeup_(loop_),
         drain_limit_(loop_),
+        forgive_plugins_(loop_),
         signals_(loop_, SIGTERM, SIGINT, SIGHUP),
         started_at_(instant_now({})) {}
 
@@ -65,6 +69,7 @@ class Daemon {
   std::unique_ptr<ControlServer> control_;
   asio::steady_timer wakeup_;
   asio::steady_timer drain_limit_;
+  asio::steady_timer forgive_plugins_;
   asio::signal_set signals_;
   Instant started_at_;
   bool turn_posted_ = false;
@@ -163,9 +168,21 @@ std::string Daemon::answer(const std::string& command, const std::string& reques
     if (!assembly_.engine().draining()) drain();
     return control_result("{\"draining\":true}");
   }
-  return control_error({.code = domain::ErrorCode::invalid,
-                        .message = "unknown command; this agent knows status, attempts and drain",
-                        .retry_after = Millis{0}});
+  if (command == "release_plugin") {
+    const std::string digest = control_text(request, "digest");
+    if (digest.size() != plugin::digest_size) {
+      return control_error({.code = domain::ErrorCode::invalid,
+                            .message = "release_plugin names a file by the SHA-256 of it, as `digest`",
+                            .retry_after = Millis{0}});
+    }
+    if (auto released = assembly_.quarantine().release(digest); !released)
+      return control_error(released.error());
+    return control_result("{\"released\":true}");
+  }
+  return control_error(
+      {.code = domain::ErrorCode::invalid,
+       .message = "unknown command; this agent knows status, attempts, drain and release_plugin",
+       .retry_after = Millis{0}});
 }
 
 int Daemon::serve(const RunOptions& options) {
@@ -190,6 +207,13 @@ int Daemon::serve(const RunOptions& options) {
              {{Field::version, std::string(kVersion)},
               {Field::count, static_cast<std::int64_t>(configuration_.policies.size())}});
   wait_for_signal();
+  forgive_plugins_.expires_after(kProvenUptime);
+  forgive_plugins_.async_wait([this](const boost::system::error_code& error) {
+    if (error) return;
+    if (auto forgotten = assembly_.quarantine().forget_crashes(); !forgotten)
+      log_.write(Level::warning, observe::Event::journal_failed,
+                 {{Field::message, forgotten.error().message}});
+  });
   schedule_turn();
   loop_.run();
   return kExitOk;

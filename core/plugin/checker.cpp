@@ -4,9 +4,11 @@
 #include <poll.h>
 #include <signal.h>  // NOLINT(modernize-deprecated-headers) kill
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -45,11 +47,28 @@ class Pipe {
   bool opened_ = false;
 };
 
-// A child with nothing of ours but the end of the pipe as standard output and error.
-Result<pid_t> spawn(const std::string& program, const std::string& path, const std::string& id, int output) {
+// The text as a file that ends; -1 if there is none to be had.
+int input_of(const std::string& text) {
+  const int fd = ::memfd_create("plugin-configuration", MFD_CLOEXEC);
+  if (fd < 0) return -1;
+  std::size_t written = 0;
+  while (written < text.size()) {
+    const ssize_t put = ::write(fd, text.data() + written, text.size() - written);
+    if (put < 0 && errno == EINTR) continue;
+    if (put <= 0) break;
+    written += static_cast<std::size_t>(put);
+  }
+  if (written == text.size() && ::lseek(fd, 0, SEEK_SET) == 0) return fd;
+  ::close(fd);
+  return -1;
+}
+
+// A child with nothing of ours but the configuration, the end of the pipe as standard output and error, and
+// the environment, in which its secrets may be.
+Result<pid_t> spawn(const ChildCheck& check, int input, int output) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, input, 0);
   posix_spawn_file_actions_adddup2(&actions, output, 1);
   posix_spawn_file_actions_adddup2(&actions, output, 2);
   posix_spawn_file_actions_addclosefrom_np(&actions, 3);
@@ -64,20 +83,17 @@ Result<pid_t> spawn(const std::string& program, const std::string& path, const s
   posix_spawnattr_setpgroup(&attributes, 0);
   posix_spawnattr_setflags(&attributes,
                            POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-  std::string program_copy = program;
-  std::string path_copy = path;
-  std::string id_copy = id;
-  std::string search = "PATH=/usr/bin:/bin";
-  const std::array<char*, 4> argv{program_copy.data(), path_copy.data(), id_copy.data(), nullptr};
-  const std::array<char*, 2> environment{search.data(), nullptr};
+  std::array<std::string, 5> words{check.program, check.library, check.plugin, check.interface,
+                                   check.instance};
+  std::array<char*, 6> argv{};
+  std::transform(words.begin(), words.end(), argv.begin(), [](std::string& word) { return word.data(); });
   pid_t pid = -1;
-  const int failed =
-      ::posix_spawn(&pid, program.c_str(), &actions, &attributes, argv.data(), environment.data());
+  const int failed = ::posix_spawn(&pid, check.program.c_str(), &actions, &attributes, argv.data(), environ);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (failed != 0)
     return Error{ErrorCode::internal,
-                 "The program " + program + " that checks plugins cannot be started (" +
+                 "The program " + check.program + " that checks plugins cannot be started (" +
                      std::strerror(failed) + "); install the package anew.",
                  {}};
   return pid;
@@ -116,33 +132,61 @@ int reap(pid_t pid, bool ended_by_itself, Clock::time_point until) {
   return status;
 }
 
+// What a child said: the step that it was at, and its sentence.
+struct Report {
+  std::string stage = "Starting the check of it";
+  std::string sentence;
+};
+
+Report read_report(const std::string& output) {
+  Report report;
+  std::size_t at = 0;
+  while (at < output.size()) {
+    const std::size_t end = std::min(output.find('\n', at), output.size());
+    const std::string line = output.substr(at, end - at);
+    if (!line.empty() && line.front() == stage_mark)
+      report.stage = one_line(line.substr(1), 100);
+    else if (report.sentence.empty())
+      report.sentence = one_line(line, 1000);
+    at = end + 1;
+  }
+  return report;
+}
+
+Error at_fault(const std::string& what) {
+  return {ErrorCode::invalid, what + "; report it to its vendor.", {}};
+}
+
 }  // namespace
 
-Result<void> check_in_child(const std::string& program, const std::string& path, const std::string& id,
-                            std::chrono::milliseconds patience) {
-  const Clock::time_point until = Clock::now() + patience;
+Result<void> check_in_child(const ChildCheck& check) {
+  const Clock::time_point until = Clock::now() + check.patience;
   Pipe pipe;
-  if (!pipe.opened())
-    return Error{
+  const int input = input_of(check.config_json);
+  if (!pipe.opened() || input < 0) {
+    const Error error{
         ErrorCode::retry, std::string("A plugin cannot be checked now (") + std::strerror(errno) + ").", {}};
-  const Result<pid_t> pid = spawn(program, path, id, pipe.writer());
+    if (input >= 0) ::close(input);
+    return error;
+  }
+  const Result<pid_t> pid = spawn(check, input, pipe.writer());
+  ::close(input);
   if (!pid) return pid.error();
   pipe.close_writer();
   std::string output;
   const bool closed = drain(pipe.reader(), until, output);
   const int status = reap(*pid, closed, until);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
-  if (!closed)
-    return Error{
-        ErrorCode::invalid, "Loading it took too long in a child process; report it to its vendor.", {}};
-  if (WIFEXITED(status) && !output.empty())
-    return Error{ErrorCode::invalid, one_line(output.substr(0, output.find('\n')), 1000), {}};
-  return Error{ErrorCode::invalid,
-               "Loading it ended a child process (" +
-                   (WIFSIGNALED(status) ? "signal " + std::to_string(WTERMSIG(status))
-                                        : "exit code " + std::to_string(WEXITSTATUS(status))) +
-                   "); report it to its vendor.",
-               {}};
+  const Report report = read_report(output);
+  if (!closed) return at_fault(report.stage + " took too long in a child process");
+  if (WIFSIGNALED(status)) {
+    return at_fault(report.stage + " ended a child process (signal " + std::to_string(WTERMSIG(status)) +
+                    ")");
+  }
+  if (WEXITSTATUS(status) == check_refused && !report.sentence.empty())
+    return Error{ErrorCode::invalid, report.sentence, {}};
+  return at_fault(report.stage + " ended a child process (exit code " + std::to_string(WEXITSTATUS(status)) +
+                  ")");
 }
 
 }  // namespace agent::plugin

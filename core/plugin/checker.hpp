@@ -1,5 +1,4 @@
-// Loads a library for the first time in a child process, so that one that crashes while it is loaded takes
-// nobody along.
+// A plugin is tried in a child process before the daemon runs any of its code itself.
 #pragma once
 
 #include <chrono>
@@ -9,9 +8,24 @@
 
 namespace agent::plugin {
 
-// Runs `program PATH ID` and waits at most `patience`. An error with the program's one sentence, or with how
-// it ended.
-domain::Result<void> check_in_child(const std::string& program, const std::string& path,
-                                    const std::string& id, std::chrono::milliseconds patience);
+// What the child prints when it begins a step, so that its parent can say where a child came to its end.
+inline constexpr char stage_mark = '@';
+// Its exit code when the plugin was refused in one sentence; whatever else ends it is the plugin's doing.
+inline constexpr int check_refused = 97;
+
+struct ChildCheck {
+  std::string program;  // rmgr-plugin-check
+  std::string library;  // absolute path
+  std::string plugin;   // id in the manifest
+  std::string interface;
+  std::string instance;
+  std::string config_json;  // reaches the child on its standard input
+  std::chrono::milliseconds patience{20'000};
+};
+
+// Loads the library, makes the instance, probes it if it is an execution provider, destroys it and ends the
+// library; all in a child with stand-ins for what a plugin must not touch twice. invalid: the plugin is at
+// fault; retry or internal: it could not be tried.
+domain::Result<void> check_in_child(const ChildCheck& check);
 
 }  // namespace agent::plugin

@@ -20,15 +20,6 @@ using domain::ErrorCode;
 
 constexpr std::int64_t quarantine_after = 2;  // loadings in a row that a crash left over
 
-const char* interface_of(ComponentKind kind) {
-  switch (kind) {
-    case ComponentKind::execution_provider: return RMGR_INTERFACE_EXECUTION_PROVIDER;
-    case ComponentKind::package_source: return RMGR_INTERFACE_PACKAGE_SOURCE;
-    case ComponentKind::gateway: return RMGR_INTERFACE_GATEWAY;
-  }
-  return "";
-}
-
 bool usable_name(const std::string& name) {
   return !name.empty() && name.size() <= 64 && name.front() != '.' &&
          name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") ==
@@ -37,18 +28,6 @@ bool usable_name(const std::string& name) {
 
 Error plugin_error(ErrorCode code, const std::string& plugin, const std::string& why) {
   return {code, "The plugin " + one_line(plugin, 128) + " cannot be used: " + why, {}};
-}
-
-// The configuration that create gets, or every broken rule in one message.
-Result<std::string> checked_config(const InstanceSpec& spec, std::string_view schema) {
-  Result<CheckedConfig> checked = check_config(schema, spec.config_json);
-  if (!checked) return checked.error();
-  if (checked->problems.empty()) return std::move(checked->config);
-  std::string message =
-      "The configuration of " + spec.name.str() + " does not fit the plugin " + spec.plugin + ":";
-  for (const SchemaProblem& one : checked->problems)
-    message += " " + (one.pointer.empty() ? std::string("it") : one.pointer) + " " + one.message;
-  return Error{ErrorCode::invalid, one_line(message, 8000), {}};
 }
 
 // One configured instance. One facade is there when it is ready; the lanes keep it too, for calls that never
@@ -63,11 +42,20 @@ struct Entry {
 };
 
 struct Loaded {
-  std::shared_ptr<Library> library;
-  std::string digest;
+  std::shared_ptr<Library> library;  // null before it is loaded
+  std::string path, version, digest;
 };
 
 }  // namespace
+
+const char* interface_of(ComponentKind kind) {
+  switch (kind) {
+    case ComponentKind::execution_provider: return RMGR_INTERFACE_EXECUTION_PROVIDER;
+    case ComponentKind::package_source: return RMGR_INTERFACE_PACKAGE_SOURCE;
+    case ComponentKind::gateway: return RMGR_INTERFACE_GATEWAY;
+  }
+  return "";
+}
 
 std::string_view to_string(ComponentKind kind) {
   switch (kind) {
@@ -89,8 +77,10 @@ struct PluginHost::State {
   std::map<domain::InstanceName, Entry> entries;
 
   Result<Discovered> find(const std::string& id) const;
-  Result<std::shared_ptr<Library>> library_for(const InstanceSpec& spec);
-  Result<Loaded> load(const Discovered& found, const std::string& digest);
+  Result<Loaded> locate(const InstanceSpec& spec) const;
+  Result<void> admit(const InstanceSpec& spec, const Loaded& located) const;
+  Result<void> load(const InstanceSpec& spec, Loaded& located);
+  Result<void> make(const InstanceSpec& spec, Loaded& located, Entry& entry);
   Result<void> fill(const InstanceSpec& spec, Entry& entry);
   static Result<std::shared_ptr<void>> make_facade(ComponentKind kind, std::shared_ptr<Instance> instance,
                                                    Entry& entry);
@@ -109,63 +99,67 @@ Result<Discovered> PluginHost::State::find(const std::string& id) const {
                       "there is no usable manifest of it in the plugin directories; install it.");
 }
 
-Result<std::shared_ptr<Library>> PluginHost::State::library_for(const InstanceSpec& spec) {
+// The file of an instance, and its pin.
+Result<Loaded> PluginHost::State::locate(const InstanceSpec& spec) const {
   const auto known = libraries.find(spec.plugin);
-  std::string digest;
-  std::optional<Discovered> found;
+  Loaded located;
   if (known != libraries.end()) {
-    digest = known->second.digest;
+    located = known->second;
   } else {
     Result<Discovered> discovered = find(spec.plugin);
     if (!discovered) return discovered.error();
-    const Result<std::string> read = file_digest(discovered->path);
-    if (!read) return read.error();
-    found = std::move(*discovered);
-    digest = *read;
+    Result<std::string> digest = file_digest(discovered->path);
+    if (!digest) return digest.error();
+    located = {.library = nullptr,
+               .path = discovered->path,
+               .version = discovered->manifest.version,
+               .digest = std::move(*digest)};
   }
-  if (spec.sha256 && *spec.sha256 != digest)
+  if (spec.sha256 && *spec.sha256 != located.digest)
     return plugin_error(ErrorCode::invalid, spec.plugin,
-                        "its SHA-256 is " + digest +
+                        "its SHA-256 is " + located.digest +
                             " and the configuration pins another; install the pinned build "
                             "or correct the pin.");
-  if (known != libraries.end()) return known->second.library;
-  Result<Loaded> loaded = load(*found, digest);
-  if (!loaded) return plugin_error(loaded.error().code, spec.plugin, loaded.error().message);
-  log.write(observe::Level::info, observe::Event::plugin_loaded,
-            {{observe::Field::plugin, spec.plugin},
-             {observe::Field::version, loaded->library->version()},
-             {observe::Field::digest, digest}});
-  return libraries.emplace(spec.plugin, std::move(*loaded)).first->second.library;
+  return located;
 }
 
-Result<Loaded> PluginHost::State::load(const Discovered& found, const std::string& digest) {
+// Tries it in a child, and refuses what a crash of the daemon was left over from.
+Result<void> PluginHost::State::admit(const InstanceSpec& spec, const Loaded& located) const {
   if (!options.checker.empty()) {
-    const Result<void> checked =
-        check_in_child(options.checker, found.path, found.manifest.id, options.checker_patience);
-    if (!checked) return checked.error();
+    const Result<void> checked = check_in_child({.program = options.checker,
+                                                 .library = located.path,
+                                                 .plugin = spec.plugin,
+                                                 .interface = interface_of(spec.kind),
+                                                 .instance = spec.name.str(),
+                                                 .config_json = spec.config_json,
+                                                 .patience = options.checker_patience});
+    if (!checked) return plugin_error(checked.error().code, spec.plugin, checked.error().message);
   }
-  if (options.marks.begin) {
-    const Result<std::int64_t> left_over = options.marks.begin(digest);
-    if (!left_over) return left_over.error();
-    if (*left_over >= quarantine_after)
-      return Error{
-          ErrorCode::denied,
-          "The daemon ended while it loaded this file, twice in a row, so it is quarantined; install another "
-          "build of it, which is tried anew.",
-          {}};
-  }
-  Result<std::shared_ptr<Library>> library = Library::load(found.path, found.manifest.id, ports);
-  if (options.marks.end) {
-    const Result<void> ended = options.marks.end(digest);
-    if (!ended) return ended.error();
-  }
-  if (!library) return library.error();
-  if ((*library)->version() != found.manifest.version)
-    return Error{ErrorCode::invalid,
-                 "it says that its version is " + (*library)->version() + ", but its manifest says " +
-                     found.manifest.version + "; install manifest and library of one build.",
-                 {}};
-  return Loaded{std::move(*library), digest};
+  if (!options.marks.begin) return {};
+  const Result<std::int64_t> left_over = options.marks.begin(located.digest);
+  if (!left_over) return left_over.error();
+  if (*left_over < quarantine_after) return {};
+  return plugin_error(ErrorCode::denied, spec.plugin,
+                      "the daemon ended in it twice in a row, so this file is quarantined; install another "
+                      "build of it, or run `runner-manager plugin release " +
+                          spec.plugin + "` to try this one again.");
+}
+
+Result<void> PluginHost::State::load(const InstanceSpec& spec, Loaded& located) {
+  if (located.library) return {};
+  Result<std::shared_ptr<Library>> library = Library::load(located.path, spec.plugin, ports);
+  if (!library) return plugin_error(library.error().code, spec.plugin, library.error().message);
+  if ((*library)->version() != located.version)
+    return plugin_error(ErrorCode::invalid, spec.plugin,
+                        "it says that its version is " + (*library)->version() + ", but its manifest says " +
+                            located.version + "; install manifest and library of one build.");
+  located.library = std::move(*library);
+  libraries.emplace(spec.plugin, located);
+  log.write(observe::Level::info, observe::Event::plugin_loaded,
+            {{observe::Field::plugin, spec.plugin},
+             {observe::Field::version, located.version},
+             {observe::Field::digest, located.digest}});
+  return {};
 }
 
 std::unique_ptr<Lane> PluginHost::State::make_lane(const InstanceSpec& spec, const char* which,
@@ -210,21 +204,16 @@ Result<std::shared_ptr<void>> PluginHost::State::make_facade(ComponentKind kind,
   return std::shared_ptr<void>(entry.gateway);
 }
 
-Result<void> PluginHost::State::fill(const InstanceSpec& spec, Entry& entry) {
-  if (!usable_name(spec.name.str()))
-    return Error{ErrorCode::invalid,
-                 "The instance name " + one_line(spec.name.str(), 128) +
-                     " is unusable: 1 to 64 letters, digits, '-', '_' and '.', not beginning with a dot.",
-                 {}};
-  const Result<std::shared_ptr<Library>> library = library_for(spec);
-  if (!library) return library.error();
-  entry.status.version = (*library)->version();
-  const Result<const rmgr_component*> component = (*library)->component(interface_of(spec.kind));
+Result<void> PluginHost::State::make(const InstanceSpec& spec, Loaded& located, Entry& entry) {
+  if (Result<void> loaded = load(spec, located); !loaded) return loaded;
+  entry.status.version = located.library->version();
+  const Result<const rmgr_component*> component = located.library->component(interface_of(spec.kind));
   if (!component) return plugin_error(ErrorCode::invalid, spec.plugin, component.error().message);
-  const Result<std::string> config = checked_config(spec, view_of((*component)->config_schema()));
+  const Result<std::string> config =
+      fit_config(spec.name.str(), spec.plugin, view_of((*component)->config_schema()), spec.config_json);
   if (!config) return config.error();
   Result<std::shared_ptr<Instance>> instance =
-      Instance::create(*library, ports, spec.plugin, spec.name, **component, *config);
+      Instance::create(located.library, ports, spec.plugin, spec.name, **component, *config, located.digest);
   if (!instance) return instance.error();
   const std::uint32_t flags = (*instance)->flags();
   const Result<std::shared_ptr<void>> facade = make_facade(spec.kind, std::move(*instance), entry);
@@ -233,6 +222,24 @@ Result<void> PluginHost::State::fill(const InstanceSpec& spec, Entry& entry) {
   entry.control = make_lane(spec, "control", flags, *facade);
   entry.status.ready = true;
   return {};
+}
+
+Result<void> PluginHost::State::fill(const InstanceSpec& spec, Entry& entry) {
+  if (!usable_name(spec.name.str()))
+    return Error{ErrorCode::invalid,
+                 "The instance name " + one_line(spec.name.str(), 128) +
+                     " is unusable: 1 to 64 letters, digits, '-', '_' and '.', not beginning with a dot.",
+                 {}};
+  Result<Loaded> located = locate(spec);
+  if (!located) return located.error();
+  if (Result<void> admitted = admit(spec, *located); !admitted) return admitted;
+  // The mark of admit() stays only if the daemon does not come back from here.
+  const Result<void> made = make(spec, *located, entry);
+  if (options.marks.end) {
+    const Result<void> ended = options.marks.end(located->digest);
+    if (made && !ended) return ended;
+  }
+  return made;
 }
 
 Entry* PluginHost::State::ready(const domain::InstanceName& name) {

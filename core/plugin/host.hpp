@@ -17,6 +17,7 @@ namespace agent::plugin {
 
 enum class ComponentKind { execution_provider, package_source, gateway };
 std::string_view to_string(ComponentKind kind);
+const char* interface_of(ComponentKind kind);
 
 // What a manifest says, before any code of the library ran.
 struct Manifest {

@@ -11,16 +11,20 @@ constexpr std::size_t most_retired = 256;
 }  // namespace
 
 Instance::Instance(std::shared_ptr<Library> library, std::shared_ptr<Ports> ports, const std::string& plugin,
-                   const domain::InstanceName& name, const rmgr_component& component)
-    : library_(std::move(library)), component_(component), services_(std::move(ports), plugin, name) {}
+                   const domain::InstanceName& name, const rmgr_component& component, std::string digest)
+    : library_(std::move(library)),
+      component_(component),
+      digest_(std::move(digest)),
+      services_(std::move(ports), plugin, name) {}
 
 Result<std::shared_ptr<Instance>> Instance::create(std::shared_ptr<Library> library,
                                                    std::shared_ptr<Ports> ports, const std::string& plugin,
                                                    const domain::InstanceName& name,
                                                    const rmgr_component& component,
-                                                   const std::string& config_json) {
+                                                   const std::string& config_json,
+                                                   const std::string& digest) {
   const std::shared_ptr<Instance> made(
-      new Instance(std::move(library), std::move(ports), plugin, name, component));
+      new Instance(std::move(library), std::move(ports), plugin, name, component, digest));
   // Creation has no context of its own; the gate is what carries the explanation.
   Call call("create-" + name.str(), std::chrono::steady_clock::now() + std::chrono::hours(1));
   const auto gate = std::make_shared<Gate>(call, name.str());
@@ -39,7 +43,9 @@ Result<std::shared_ptr<Instance>> Instance::create(std::shared_ptr<Library> libr
 }
 
 Instance::~Instance() {
-  if (handle_ != nullptr) component_.destroy(handle_);
+  if (handle_ == nullptr) return;
+  const InCallOf blame(digest_);
+  component_.destroy(handle_);
 }
 
 void Instance::retire(std::shared_ptr<Gate> gate) {

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "plugin/components.hpp"
+#include "plugin/crash_note.hpp"
 #include "plugin/gate.hpp"
 #include "plugin/library.hpp"
 #include "plugin/services.hpp"
@@ -19,12 +20,12 @@ namespace agent::plugin {
 // under it.
 class Instance {
  public:
-  // `config_json` already satisfies the schema.
+  // `config_json` already satisfies the schema. `digest` is the library file's, for crash notes; "" for none.
   static Result<std::shared_ptr<Instance>> create(std::shared_ptr<Library> library,
                                                   std::shared_ptr<Ports> ports, const std::string& plugin,
                                                   const domain::InstanceName& name,
                                                   const rmgr_component& component,
-                                                  const std::string& config_json);
+                                                  const std::string& config_json, const std::string& digest);
   ~Instance();
   Instance(const Instance&) = delete;
   Instance& operator=(const Instance&) = delete;
@@ -45,6 +46,7 @@ class Instance {
   // Runs `function`, which calls the plugin and answers its status, as a call of this instance.
   template <class Function>
   Result<void> run(const std::shared_ptr<Gate>& gate, Function&& function) {
+    const InCallOf blame(digest_);
     services_.threads().enter();
     const rmgr_status status = function();
     services_.threads().leave();
@@ -55,12 +57,13 @@ class Instance {
 
  private:
   Instance(std::shared_ptr<Library> library, std::shared_ptr<Ports> ports, const std::string& plugin,
-           const domain::InstanceName& name, const rmgr_component& component);
+           const domain::InstanceName& name, const rmgr_component& component, std::string digest);
   // Keeps closed gates for a while, for plugins that use one late.
   void retire(std::shared_ptr<Gate> gate);
 
   std::shared_ptr<Library> library_;
   const rmgr_component& component_;
+  const std::string digest_;
   Services services_;
   rmgr_instance* handle_ = nullptr;
   std::mutex mutex_;

@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "plugin/text.hpp"
+
 namespace agent::plugin {
 namespace {
 
@@ -291,6 +293,17 @@ domain::Result<CheckedConfig> check_config(std::string_view schema_text, std::st
     return Error{
         ErrorCode::internal, std::string("The configuration could not be checked: ") + failure.what(), {}};
   }
+}
+
+domain::Result<std::string> fit_config(const std::string& instance, const std::string& plugin,
+                                       std::string_view schema, std::string_view config) {
+  domain::Result<CheckedConfig> checked = check_config(schema, config);
+  if (!checked) return checked.error();
+  if (checked->problems.empty()) return std::move(checked->config);
+  std::string message = "The configuration of " + instance + " does not fit the plugin " + plugin + ":";
+  for (const SchemaProblem& one : checked->problems)
+    message += " " + (one.pointer.empty() ? std::string("it") : one.pointer) + " " + one.message;
+  return domain::Error{domain::ErrorCode::invalid, one_line(message, 8000), {}};
 }
 
 }  // namespace agent::plugin

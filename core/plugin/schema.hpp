@@ -31,4 +31,8 @@ struct CheckedConfig {
 // An error means that the schema itself, or the JSON text, cannot be read.
 domain::Result<CheckedConfig> check_config(std::string_view schema, std::string_view config);
 
+// The configuration with defaults that create gets, or every broken rule in one message.
+domain::Result<std::string> fit_config(const std::string& instance, const std::string& plugin,
+                                       std::string_view schema, std::string_view config);
+
 }  // namespace agent::plugin

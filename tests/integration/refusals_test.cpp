@@ -1,4 +1,6 @@
 // What is wrong must be said, and nothing may start.
+#include <sqlite3.h>
+
 #include <filesystem>
 #include <fstream>
 
@@ -36,6 +38,50 @@ TEST(Refusal, a_token_that_others_can_read_is_not_used) {
   EXPECT_EQ(stage.github()->summary().registered_total, 0);
   // Mended while the agent runs.
   fs::permissions(stage.path("token"), fs::perms(0600));
+  EXPECT_TRUE(stage.settles(1));
+}
+
+TEST(Refusal, a_token_with_a_trailing_newline_is_trimmed) {
+  Stage stage(1);
+  std::ofstream(stage.path("token"), std::ios::app) << "\n";
+  ASSERT_TRUE(stage.agent().start());
+  stage.queue(1, "true");
+  EXPECT_TRUE(stage.settles(1));
+}
+
+TEST(Refusal, a_plugin_directory_that_others_may_write_is_not_used) {
+  testkit::TemporaryDirectory plugins(0755);
+  for (const auto& entry : fs::directory_iterator(RMGR_PLUGIN_DIR)) {
+    if (entry.is_regular_file()) fs::copy_file(entry.path(), plugins / entry.path().filename().string());
+  }
+  Stage stage(1, [&](testkit::AgentSetup& setup) { setup.plugins = plugins.path(); });
+  fs::permissions(plugins.path(), fs::perms(0757));
+  EXPECT_EQ(exit_code_of_run(stage), 6);
+  fs::permissions(plugins.path(), fs::perms(0755));
+  fs::permissions(plugins / "native.so", fs::perms(0666));
+  EXPECT_EQ(exit_code_of_run(stage), 6);
+  fs::permissions(plugins / "native.so", fs::perms(0644));
+  ASSERT_TRUE(stage.agent().start());
+}
+
+// The machine's id is what tells a copied or moved disk from the machine that it was written on.
+TEST(Refusal, a_state_directory_of_another_machine_waits_for_adoption) {
+  Stage stage(1);
+  ASSERT_TRUE(stage.agent().start());
+  ASSERT_EQ(stage.agent().terminate(), 0);
+  sqlite3* journal = nullptr;
+  ASSERT_EQ(sqlite3_open((stage.agent().state() + "/journal.db").c_str(), &journal), SQLITE_OK);
+  EXPECT_EQ(sqlite3_exec(journal, "UPDATE meta SET machine = 'another'", nullptr, nullptr, nullptr),
+            SQLITE_OK);
+  sqlite3_close(journal);
+  EXPECT_EQ(exit_code_of_run(stage), 5);
+  int exit_code = 1;
+  const std::string said = testkit::run_program(
+      {stage.setup().bin + "/runner-manager", "adopt-installation", "--config", stage.agent().config_file()},
+      &exit_code);
+  EXPECT_EQ(exit_code, 0) << said;
+  ASSERT_TRUE(stage.agent().start());
+  stage.queue(1, "true");
   EXPECT_TRUE(stage.settles(1));
 }
 

@@ -1,51 +1,183 @@
-// rmgr-plugin-check LIBRARY [ID]: loads a plugin library in this process and looks at everything that can be
-// looked at without an instance. Exit code 0, or 1 after one sentence. The daemon runs it before it loads a
-// new file itself.
+// rmgr-plugin-check LIBRARY PLUGIN INTERFACE INSTANCE < CONFIGURATION: runs a plugin through the calls that
+// the daemon makes before it relies on it. Exit code 0, or 97 after one sentence. The daemon runs it before
+// it loads a library and before it makes an instance.
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
+#include <filesystem>
+#include <iostream>
+#include <iterator>
+#include <map>
 #include <memory>
 #include <string>
 
-#include "plugin/library.hpp"
+#include "plugin/checker.hpp"
+#include "plugin/instance.hpp"
 #include "plugin/schema.hpp"
+#include "rmgr/abi/execution_provider.h"
 
 namespace {
 
 using namespace agent;
+using domain::Error;
+using domain::ErrorCode;
+using domain::InstanceName;
+using domain::Result;
 
 class SilentLog final : public observe::Log {
  public:
   void write(observe::Level /*level*/, observe::Event /*event*/, observe::Fields /*fields*/) override {}
 };
 
-domain::Result<void> check(const std::string& path, const std::string& id) {
-  SilentLog log;
-  auto loaded = plugin::Library::load(path, id, std::make_shared<plugin::Ports>(log, plugin::HostOptions{}));
-  if (!loaded) return loaded.error();
-  const std::vector<std::string> interfaces = (*loaded)->interfaces();
-  if (interfaces.empty()) return domain::Error{domain::ErrorCode::invalid, "It offers no interface.", {}};
-  for (const std::string& interface : interfaces) {
-    const auto component = (*loaded)->component(interface);
-    if (!component) return component.error();
-    const auto schema = plugin::check_config(plugin::view_of((*component)->config_schema()), "{}");
-    if (!schema) return schema.error();
+// Begins empty and is forgotten: what the instance really stored is none of a trial's business.
+class ForgetfulKv final : public plugin::KvPort {
+ public:
+  Result<std::optional<std::string>> get(const InstanceName& /*instance*/, std::string_view key) override {
+    const auto found = values_.find(std::string(key));
+    return found == values_.end() ? std::nullopt : std::optional(found->second);
   }
+  Result<void> put(const InstanceName& /*instance*/, std::string_view key, std::string_view value) override {
+    values_.insert_or_assign(std::string(key), std::string(value));
+    return {};
+  }
+  Result<void> remove(const InstanceName& /*instance*/, std::string_view key) override {
+    values_.erase(std::string(key));
+    return {};
+  }
+  Result<std::vector<std::string>> list(const InstanceName& /*instance*/, std::string_view prefix) override {
+    std::vector<std::string> keys;
+    for (const auto& [key, value] : values_)
+      if (key.starts_with(prefix)) keys.push_back(key);
+    return keys;
+  }
+
+ private:
+  std::map<std::string, std::string> values_;
+};
+
+// Nothing of an attempt is called here, so there is no process to deal with.
+class NoProcesses final : public plugin::ProcessPort {
+ public:
+  Result<domain::ProcessIdentity> spawn_held(plugin::Call& /*call*/,
+                                             const plugin::ProcessRequest& /*request*/) override {
+    return refused();
+  }
+  Result<void> release(plugin::Call& /*call*/, std::string_view /*key*/,
+                       const domain::ProcessIdentity& /*id*/, std::string_view /*name*/,
+                       std::string_view /*secret*/) override {
+    return refused();
+  }
+  Result<plugin::EnvironmentState> inspect(plugin::Call& /*call*/, std::string_view /*key*/,
+                                           const domain::ProcessIdentity& /*id*/, int& /*signal*/) override {
+    return refused();
+  }
+  Result<void> stop(plugin::Call& /*call*/, std::string_view /*key*/, const domain::ProcessIdentity& /*id*/,
+                    domain::Millis /*grace*/) override {
+    return refused();
+  }
+  Result<void> forget(std::string_view /*key*/) override { return refused(); }
+
+ private:
+  static Error refused() { return {ErrorCode::denied, "No process is started while a plugin is tried.", {}}; }
+};
+
+class WorkDirectory {
+ public:
+  WorkDirectory() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "rmgr-plugin-check-XXXXXX").string();
+    if (::mkdtemp(pattern.data()) != nullptr) path_ = pattern;
+  }
+  ~WorkDirectory() {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  }
+  WorkDirectory(const WorkDirectory&) = delete;
+  WorkDirectory& operator=(const WorkDirectory&) = delete;
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+void begin(const char* stage) {
+  std::printf("%c%s\n", plugin::stage_mark, stage);
+  std::fflush(stdout);
+}
+
+// The facade complains about functions that the interface lacks. Of its calls only the probe is made: all
+// others are about an attempt or reach the outside.
+Result<void> try_instance(const std::string& interface, std::shared_ptr<plugin::Instance> instance) {
+  if (interface == plugin::interface_of(plugin::ComponentKind::package_source)) {
+    const auto source = plugin::make_package_source(std::move(instance));
+    return source ? Result<void>() : source.error();
+  }
+  if (interface == plugin::interface_of(plugin::ComponentKind::gateway)) {
+    const auto gateway = plugin::make_gateway(std::move(instance));
+    return gateway ? Result<void>() : gateway.error();
+  }
+  const auto provider = plugin::make_provider(std::move(instance));
+  if (!provider) return provider.error();
+  begin("Probing an instance of it");
+  plugin::Call call("plugin-check", std::chrono::steady_clock::now() + std::chrono::seconds(10));
+  domain::Policy policy;
+  policy.name = domain::PolicyName("plugin-check");
+  (void)(*provider)->probe(call, policy);  // whether it is ready is asked again when it matters
+  begin("Destroying an instance of it");
+  return {};
+}
+
+Result<void> check(const std::string& path, const std::string& id, const std::string& interface,
+                   const InstanceName& name, const std::string& config) {
+  SilentLog log;
+  ForgetfulKv kv;
+  NoProcesses processes;
+  const WorkDirectory work;
+  plugin::HostOptions options;
+  options.kv = &kv;
+  options.process = &processes;
+  options.work_directory = work.path();
+  const auto ports = std::make_shared<plugin::Ports>(log, options);
+  begin("Loading it");
+  auto library = plugin::Library::load(path, id, ports);
+  if (!library) return library.error();
+  const auto component = (*library)->component(interface);
+  if (!component) return component.error();
+  const auto fitted =
+      plugin::fit_config(name.str(), id, plugin::view_of((*component)->config_schema()), config);
+  if (!fitted) return fitted.error();
+  begin("Creating an instance of it");
+  auto instance = plugin::Instance::create(*library, ports, id, name, **component, *fitted, "");
+  if (!instance) return instance.error();
+  begin("Destroying an instance of it");
+  Result<void> tried = try_instance(interface, std::move(*instance));
+  if (!tried) return tried;
+  begin("Ending it");
+  *library = nullptr;
   return {};
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 2 || argc > 3) {
-    std::fputs("usage: rmgr-plugin-check LIBRARY [ID]\n", stderr);
+  if (argc != 5) {
+    std::fputs("usage: rmgr-plugin-check LIBRARY PLUGIN INTERFACE INSTANCE < CONFIGURATION\n", stderr);
     return 2;
   }
+  ::prctl(PR_SET_DUMPABLE, 0);  // its configuration may name secrets, which it reads
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   try {
-    const auto result = check(argv[1], argc == 3 ? argv[2] : "");
-    if (result) return 0;
+    const std::string config{std::istreambuf_iterator<char>(std::cin), {}};
+    const auto result = check(argv[1], argv[2], argv[3], InstanceName(argv[4]), config);
+    // Threads that a plugin left behind must not outlive what they use, so nothing is taken down any more.
+    if (result) std::_Exit(0);
     std::fprintf(stderr, "%s\n", result.error().message.c_str());
-  } catch (const std::exception& failure) {
-    std::fprintf(stderr, "The check broke: %s\n", failure.what());
+  } catch (...) {
+    std::fputs("An exception came out of it, which its interface does not allow; report it to its vendor.\n",
+               stderr);
   }
-  return 1;
+  std::_Exit(plugin::check_refused);
 }

@@ -255,6 +255,24 @@ TEST_F(Cli, AJournalThatCannotBeReadIsSaid) {
   EXPECT_NE(err_.str(), "");
 }
 
+TEST_F(Cli, AdoptInstallationTakesOverTheJournalOfAnotherMachine) {
+  EXPECT_EQ(type({"adopt-installation", "--config", config_}), kStateRefused);
+  EXPECT_NE(err_.str().find("there is no journal"), std::string::npos) << err_.str();
+  journal::OpenOptions open;
+  open.path = directory_ + "/journal.db";
+  open.installation = "00000000-0000-4000-8000-000000000001";
+  open.machine = "another machine";
+  ASSERT_TRUE(journal::Journal::open(open).ok());
+  EXPECT_EQ(type({"adopt-installation", "--config", config_}), kOk) << err_.str();
+  EXPECT_NE(out_.str().find("installation 00000000-0000-4000-8000-000000000001 belongs"), std::string::npos);
+  EXPECT_EQ(journal::Journal::open(open).error().code, domain::ErrorCode::denied) << "it left that machine";
+}
+
+TEST_F(Cli, PluginReleaseNamesWhatIsNotThere) {
+  EXPECT_EQ(type({"plugin", "release", "nothing", "--config", config_}), kFailed);
+  EXPECT_NE(err_.str().find("there is no plugin of that id"), std::string::npos) << err_.str();
+}
+
 TEST_F(Cli, PluginListOfAnEmptyDirectory) {
   EXPECT_EQ(type({"plugin", "list", "--plugin-dir", directory_, "--json"}), kOk);
   EXPECT_EQ(out_.str(), "{\"plugins\":[]}\n");

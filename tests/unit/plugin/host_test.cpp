@@ -138,7 +138,9 @@ TEST_F(Host, ACrashedLoadIsMarkedAndQuarantined) {
     second.name = InstanceName("other");
     ASSERT_TRUE(host.add_instance(second));
   }
-  EXPECT_EQ(seen, (std::vector<std::string>{"begin " + digest, "end " + digest}));
+  const std::string begin = "begin " + digest;
+  const std::string end = "end " + digest;
+  EXPECT_EQ(seen, (std::vector<std::string>{begin, end, begin, end})) << "creation is marked as well";
   left_over = 2;
   seen.clear();
   EXPECT_NE(refusal(spec("sample"), chosen).find("quarantined; install another build"), std::string::npos);
