@@ -1,0 +1,25 @@
+// Everything goes well until it is asked for demand: nothing that a trial does would show it.
+#include <csignal>
+#include <cstdlib>
+
+#include "rmgr/plugin.hpp"
+
+namespace {
+
+class Gateway : public rmgr::Gateway {
+ public:
+  static constexpr std::uint32_t flags = 0;
+  static constexpr std::string_view config_schema = R"({"type": "object", "properties": {}})";
+  Gateway(rmgr::Host, std::string_view) {}
+
+  rmgr::Demand demand(const rmgr::Call&, std::string_view) override { std::abort(); }
+  std::vector<rmgr::Runner> inventory(const rmgr::Call&, std::string_view) override { return {}; }
+  rmgr::Registration register_runner(const rmgr::Call&, const rmgr::RegistrationRequest&) override {
+    throw rmgr::Error(rmgr::Status::unsupported, "It registers nothing.");
+  }
+  void deregister(const rmgr::Call&, std::string_view, std::int64_t) override {}
+};
+
+}  // namespace
+
+RMGR_PLUGIN(Gateway);
