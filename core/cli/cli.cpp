@@ -56,6 +56,9 @@ int run(const std::vector<std::string>& arguments, Surface& surface) {
   CLI::App* check_command =
       config_command->add_subcommand("check", "Print every problem of a configuration file");
   check_command->add_option("file", file, "the configuration file")->required();
+  bool here = false;
+  check_command->add_flag("--here", here,
+                          "also what only this machine can tell: what its plugins take, and missing secrets");
   check_command->add_flag("--json", as_json, "one JSON document");
 
   CLI::App* plugin_command = app.add_subcommand("plugin", "About plugins");
@@ -85,7 +88,7 @@ int run(const std::vector<std::string>& arguments, Surface& surface) {
   if (status_command->parsed()) return status(surface, where, as_json);
   if (attempts_command->parsed()) return attempts(surface, where, as_json, limit);
   if (drain_command->parsed()) return drain(surface, where);
-  if (check_command->parsed()) return config_check(surface, file, as_json);
+  if (check_command->parsed()) return config_check(surface, file, here, as_json);
   if (list_command->parsed()) return plugin_list(surface, file, directories, as_json);
   return version(surface);
 }

@@ -18,7 +18,7 @@ constexpr std::size_t kLargestFile = 1024 * 1024;
 
 Loaded refuse(const std::string& name, std::string message) {
   Loaded loaded;
-  loaded.problems.push_back({name, 0, 0, std::move(message), {}});
+  loaded.problems.push_back({name, 0, 0, std::move(message), {}, 0});
   return loaded;
 }
 
@@ -80,7 +80,16 @@ Loaded load_text(const std::string& text, const std::string& name) {
   Loaded loaded;
   loaded.problems = problems.finish(name, text);
   if (loaded.problems.empty()) loaded.configuration = std::move(configuration);
+  loaded.text = text;
   return loaded;
+}
+
+std::vector<Problem> problems_of(const Loaded& loaded, const std::string& name,
+                                 const std::vector<Finding>& findings) {
+  Problems problems;
+  for (const Finding& finding : findings)
+    problems.add({finding.place.line, finding.place.column}, finding.message);
+  return problems.finish(name, loaded.text);
 }
 
 Loaded load_file(const std::string& path) {

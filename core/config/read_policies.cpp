@@ -125,8 +125,23 @@ class PolicyReader {
       known.push_back(instance.name.str());
     }
     section_.fail(key, section_.mark_of(key),
-                  std::string(key) + " " + shown(name) + " is not configured." + suggestion(name, known));
+                  std::string(key) + " " + shown(name) + " is " + otherwise(name, known));
     return {};
+  }
+
+  // What a name is that is none of the instances of the wanted kind.
+  [[nodiscard]] std::string otherwise(std::string_view name,
+                                      const std::vector<std::string_view>& known) const {
+    const std::pair<const char*, const std::vector<Instance>*> kinds[] = {
+        {"a gateway", &configuration_.gateways},
+        {"a package source", &configuration_.package_sources},
+        {"a provider", &configuration_.providers}};
+    for (const auto& [kind, instances] : kinds) {
+      for (const Instance& instance : *instances) {
+        if (instance.name.str() == name) return std::string(kind) + "; name another instance";
+      }
+    }
+    return "not configured." + suggestion(name, known);
   }
 
   // The operator's own come first, so that the domain's numbering is that of the file.

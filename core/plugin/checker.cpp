@@ -10,6 +10,8 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <utility>
+#include <vector>
 
 #include "plugin/text.hpp"
 
@@ -21,7 +23,7 @@ using domain::ErrorCode;
 using domain::Result;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t most_output = 4096;
+constexpr std::size_t most_output = 2 * 1024 * 1024;
 
 class Pipe {
  public:
@@ -46,7 +48,7 @@ class Pipe {
 };
 
 // A child with nothing of ours but the end of the pipe as standard output and error.
-Result<pid_t> spawn(const std::string& program, const std::string& path, const std::string& id, int output) {
+Result<pid_t> spawn(std::vector<std::string> words, int output) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
@@ -64,20 +66,19 @@ Result<pid_t> spawn(const std::string& program, const std::string& path, const s
   posix_spawnattr_setpgroup(&attributes, 0);
   posix_spawnattr_setflags(&attributes,
                            POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-  std::string program_copy = program;
-  std::string path_copy = path;
-  std::string id_copy = id;
   std::string search = "PATH=/usr/bin:/bin";
-  const std::array<char*, 4> argv{program_copy.data(), path_copy.data(), id_copy.data(), nullptr};
+  std::vector<char*> argv;
+  for (std::string& one : words)
+    argv.push_back(one.data());
+  argv.push_back(nullptr);
   const std::array<char*, 2> environment{search.data(), nullptr};
   pid_t pid = -1;
-  const int failed =
-      ::posix_spawn(&pid, program.c_str(), &actions, &attributes, argv.data(), environment.data());
+  const int failed = ::posix_spawn(&pid, argv[0], &actions, &attributes, argv.data(), environment.data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (failed != 0)
     return Error{ErrorCode::internal,
-                 "The program " + program + " that checks plugins cannot be started (" +
+                 "The program " + words[0] + " that checks plugins cannot be started (" +
                      std::strerror(failed) + "); install the package anew.",
                  {}};
   return pid;
@@ -118,20 +119,22 @@ int reap(pid_t pid, bool ended_by_itself, Clock::time_point until) {
 
 }  // namespace
 
-Result<void> check_in_child(const std::string& program, const std::string& path, const std::string& id,
-                            std::chrono::milliseconds patience) {
+namespace {
+
+// What a child says that ends well.
+Result<std::string> hear_child(std::vector<std::string> words, std::chrono::milliseconds patience) {
   const Clock::time_point until = Clock::now() + patience;
   Pipe pipe;
   if (!pipe.opened())
     return Error{
         ErrorCode::retry, std::string("A plugin cannot be checked now (") + std::strerror(errno) + ").", {}};
-  const Result<pid_t> pid = spawn(program, path, id, pipe.writer());
+  const Result<pid_t> pid = spawn(std::move(words), pipe.writer());
   if (!pid) return pid.error();
   pipe.close_writer();
   std::string output;
   const bool closed = drain(pipe.reader(), until, output);
   const int status = reap(*pid, closed, until);
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return output;
   if (!closed)
     return Error{
         ErrorCode::invalid, "Loading it took too long in a child process; report it to its vendor.", {}};
@@ -143,6 +146,19 @@ Result<void> check_in_child(const std::string& program, const std::string& path,
                                         : "exit code " + std::to_string(WEXITSTATUS(status))) +
                    "); report it to its vendor.",
                {}};
+}
+
+}  // namespace
+
+Result<void> check_in_child(const std::string& program, const std::string& path, const std::string& id,
+                            std::chrono::milliseconds patience) {
+  const Result<std::string> said = hear_child({program, path, id}, patience);
+  return said ? Result<void>() : Result<void>(said.error());
+}
+
+Result<std::string> schemas_in_child(const std::string& program, const std::string& path,
+                                     const std::string& id, std::chrono::milliseconds patience) {
+  return hear_child({program, path, id, "--schemas"}, patience);
 }
 
 }  // namespace agent::plugin

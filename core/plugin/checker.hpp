@@ -14,4 +14,8 @@ namespace agent::plugin {
 domain::Result<void> check_in_child(const std::string& program, const std::string& path,
                                     const std::string& id, std::chrono::milliseconds patience);
 
+// The same, and then the schemas of its components by interface id, as one JSON object.
+domain::Result<std::string> schemas_in_child(const std::string& program, const std::string& path,
+                                             const std::string& id, std::chrono::milliseconds patience);
+
 }  // namespace agent::plugin

@@ -175,6 +175,7 @@ class Checker {
     if (type == "integer" || type == "number") check_number(schema, value, pointer);
   }
   std::vector<SchemaProblem> problems() && { return std::move(problems_); }
+  std::vector<SecretUse> secrets() && { return std::move(secrets_); }
 
  private:
   static bool has_type(const std::string& type, const Json& value) {
@@ -186,8 +187,8 @@ class Checker {
     return value.is_boolean();
   }
 
-  void problem(const std::string& pointer, std::string message) {
-    if (problems_.size() < most_problems) problems_.push_back({pointer, std::move(message)});
+  void problem(const std::string& pointer, std::string message, bool about_key = false) {
+    if (problems_.size() < most_problems) problems_.push_back({pointer, std::move(message), about_key});
   }
 
   void check_object(const Json& schema, Json& value, const std::string& pointer) {
@@ -206,7 +207,7 @@ class Checker {
       if (properties.contains(name)) {
         check(properties[name], inner, at(pointer, name));
       } else if (!schema.contains("additionalProperties") || schema["additionalProperties"] == false) {
-        problem(at(pointer, name), unknown(properties));
+        problem(at(pointer, name), unknown(properties), true);
       } else if (schema["additionalProperties"].is_object()) {
         check(schema["additionalProperties"], inner, at(pointer, name));
       }
@@ -241,7 +242,9 @@ class Checker {
 
   void check_string(const Json& schema, const std::string& value, const std::string& pointer) {
     check_size(schema, characters(value), "minLength", "maxLength", "characters", pointer);
-    if (schema.value("x-secret", false) && !is_reference(value))
+    if (schema.value("x-secret", false) && is_reference(value)) {
+      if (secrets_.size() < most_problems) secrets_.push_back({pointer, value});
+    } else if (schema.value("x-secret", false))
       problem(pointer, "must be a reference to a secret: file:/ABSOLUTE/PATH, env:NAME or credential:NAME.");
     if (!schema.contains("pattern")) return;
     const auto& pattern = schema["pattern"].get_ref<const std::string&>();
@@ -266,6 +269,7 @@ class Checker {
   }
 
   std::vector<SchemaProblem> problems_;
+  std::vector<SecretUse> secrets_;
 };
 
 }  // namespace
@@ -284,7 +288,7 @@ domain::Result<CheckedConfig> check_config(std::string_view schema_text, std::st
     check_schema(*schema, "");
     Checker checker;
     checker.check(*schema, *config, "");
-    return CheckedConfig{config->dump(), std::move(checker).problems()};
+    return CheckedConfig{config->dump(), std::move(checker).problems(), std::move(checker).secrets()};
   } catch (const BadSchema& broken) {
     return Error{ErrorCode::internal, broken.message + " Report it to the plugin's vendor.", {}};
   } catch (const std::exception& failure) {
