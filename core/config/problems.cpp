@@ -117,15 +117,7 @@ std::string to_string(const Problem& problem) {
   if (problem.text.empty()) return out;
   out += "\n    " + problem.text;
   if (problem.caret == 0) return out;
-  out += "\n    ";
-  // Tabs stay, so that the caret stands below its place however wide they are.
-  int column = 0;
-  for (const char c : problem.text) {
-    if (!begins_character(c)) continue;
-    if (++column == problem.caret) break;
-    out += c == '\t' ? '\t' : ' ';
-  }
-  return out + "^";
+  return out + "\n    " + std::string(static_cast<std::size_t>(problem.caret - 1), ' ') + "^";
 }
 
 }  // namespace agent::config

@@ -27,20 +27,26 @@ class Places {
     for (std::size_t at = text.find('\n'); at != std::string_view::npos; at = text.find('\n', at + 1))
       starts_.push_back(at + 1);
   }
-  [[nodiscard]] Mark of(const YAML::Mark& mark) const {
+  [[nodiscard]] Mark of(const YAML::Mark& mark) {
     if (mark.is_null()) return {};
     const auto line = static_cast<std::size_t>(mark.line);
     if (line >= starts_.size()) return {mark.line + 1, mark.column + 1};
-    int column = 1;
-    const auto bytes = text_.substr(starts_[line], static_cast<std::size_t>(mark.column));
-    for (const char c : bytes)
-      column += (static_cast<unsigned char>(c) & 0xC0U) == 0x80U ? 0 : 1;
-    return {mark.line + 1, column};
+    const auto end = starts_[line] + static_cast<std::size_t>(mark.column);
+    // Marks mostly move on, and a line may be long: it is counted on from the last one.
+    if (end < counted_ || counted_ < starts_[line]) {
+      counted_ = starts_[line];
+      column_ = 1;
+    }
+    for (; counted_ < end && counted_ < text_.size(); ++counted_)
+      column_ += (static_cast<unsigned char>(text_[counted_]) & 0xC0U) == 0x80U ? 0 : 1;
+    return {mark.line + 1, column_};
   }
 
  private:
   std::string_view text_;
   std::vector<std::size_t> starts_;
+  std::size_t counted_ = 0;  // up to here, within one line
+  int column_ = 1;
 };
 
 // Ends the parse; the reason is recorded already.
@@ -50,7 +56,7 @@ struct GivenUp {};
 // expands aliases and loses the quotes.
 class Builder final : public YAML::EventHandler {
  public:
-  Builder(const Places& places, Problems& problems) : places_(places), problems_(problems) {}
+  Builder(Places& places, Problems& problems) : places_(places), problems_(problems) {}
 
   [[nodiscard]] std::optional<Node> take_root() { return std::move(root_); }
 
@@ -95,7 +101,7 @@ class Builder final : public YAML::EventHandler {
   void OnMapEnd() override { close(); }
 
  private:
-  [[nodiscard]] Mark to_mark(const YAML::Mark& mark) const { return places_.of(mark); }
+  [[nodiscard]] Mark to_mark(const YAML::Mark& mark) { return places_.of(mark); }
 
   struct Level {
     Node node;
@@ -184,7 +190,7 @@ class Builder final : public YAML::EventHandler {
     level.node.entries.push_back(std::move(entry));
   }
 
-  const Places& places_;
+  Places& places_;
   Problems& problems_;
   std::optional<Node> root_;
   std::vector<Level> levels_;
@@ -195,7 +201,7 @@ class Builder final : public YAML::EventHandler {
 }  // namespace
 
 std::optional<Node> parse_yaml(const std::string& text, Problems& problems) {
-  const Places places(text);
+  Places places(text);
   Builder builder(places, problems);
   try {
     std::istringstream in(text);
