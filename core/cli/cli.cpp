@@ -61,6 +61,13 @@ int run(const std::vector<std::string>& arguments, Surface& surface) {
                           "also what only this machine can tell: what its plugins take, and missing secrets");
   check_command->add_flag("--json", as_json, "one JSON document");
 
+  CLI::App* reference_command =
+      config_command->add_subcommand("reference", "Every key that a file may have, as a Markdown page");
+  reference_command->add_option("--plugin-dir", directories,
+                                "describe the plugins of this directory too; may be given several times");
+  std::vector<std::string> plugins;
+  reference_command->add_option("--plugin", plugins, "only this one; may be given several times");
+
   CLI::App* plugin_command = app.add_subcommand("plugin", "About plugins");
   plugin_command->require_subcommand(1);
   CLI::App* list_command =
@@ -74,7 +81,7 @@ int run(const std::vector<std::string>& arguments, Surface& surface) {
 
   CLI::App* version_command = app.add_subcommand("version", "Print the version");
   for (CLI::App* command : {run_command, status_command, attempts_command, drain_command, check_command,
-                            list_command, version_command}) {
+                            reference_command, list_command, version_command}) {
     command->footer(kExitCodes);
   }
 
@@ -89,6 +96,7 @@ int run(const std::vector<std::string>& arguments, Surface& surface) {
   if (attempts_command->parsed()) return attempts(surface, where, as_json, limit);
   if (drain_command->parsed()) return drain(surface, where);
   if (check_command->parsed()) return config_check(surface, file, here, as_json);
+  if (reference_command->parsed()) return config_reference(surface, directories, plugins);
   if (list_command->parsed()) return plugin_list(surface, file, directories, as_json);
   return version(surface);
 }

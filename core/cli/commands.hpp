@@ -21,6 +21,8 @@ int status(Surface& surface, const Where& where, bool json);
 int attempts(Surface& surface, const Where& where, bool json, std::int64_t limit);
 int drain(Surface& surface, const Where& where);
 int config_check(Surface& surface, const std::string& file, bool here, bool json);
+int config_reference(Surface& surface, const std::vector<std::string>& directories,
+                     const std::vector<std::string>& plugins);
 int plugin_list(Surface& surface, const std::string& config_file, const std::vector<std::string>& directories,
                 bool json);
 int version(Surface& surface);

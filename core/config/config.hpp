@@ -84,4 +84,15 @@ std::vector<Problem> problems_of(const Loaded& loaded, const std::string& name,
 Loaded load_file(const std::string& path);
 Loaded load_text(const std::string& text, const std::string& name);
 
+// A key as the readers ask for it.
+struct Key {
+  std::string path;       // policies[].timeouts.idle
+  std::string kind;       // text, path, number, boolean, duration, size, cores, word, list, map
+  std::string otherwise;  // the default; empty: none
+  std::string range;      // empty: none
+  bool required = false;
+};
+// Every key of the file, but for what the plugins understand, in the order in which they are read.
+std::vector<Key> all_keys();
+
 }  // namespace agent::config

@@ -40,16 +40,14 @@ Instance read_instance(const Node& node, const std::string& kind, Names& names, 
   read_name(section, "plugin", instance.plugin);
   section.boolean("required", instance.required);
   section.boolean("enabled", instance.enabled);
+  std::string digest;
+  section.text("sha256", digest);
   if (section.has("sha256")) {
-    std::string digest;
-    section.text("sha256", digest);
     instance.sha256 = parse_sha256(digest);
     if (!instance.sha256 && !section.failed("sha256")) {
       section.fail("sha256", section.mark_of("sha256"),
                    "sha256 must be the digest of the plugin's library: 64 hexadecimal digits");
     }
-  } else {
-    section.find("sha256");
   }
   const Node* config = section.map("config");
   instance.config_json = to_json(config, problems);

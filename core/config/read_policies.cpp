@@ -71,10 +71,10 @@ class PolicyReader {
     section_.integer("min", policy_.min, -kAny, kAny);
     section_.integer("max", policy_.max, -kAny, kAny);
     section_.integer("priority", policy_.priority, -1'000'000, 1'000'000);
-    if (const auto word = section_.word("workspace", kWorkspaces)) {
+    if (const auto word = section_.word("workspace", kWorkspaces, domain::to_string(policy_.workspace))) {
       policy_.workspace = *domain::parse<domain::WorkspaceKind>(*word);
     }
-    if (const auto word = section_.word("state", kStates)) {
+    if (const auto word = section_.word("state", kStates, domain::to_string(policy_.state))) {
       policy_.state = *domain::parse<domain::PolicyState>(*word);
     }
     read_timeouts();

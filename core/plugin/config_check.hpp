@@ -30,4 +30,18 @@ class ConfigChecker {
   std::map<std::string, std::string> schemas_;  // by path: what the child said
 };
 
+// One key of a component's configuration, as its schema describes it.
+struct SchemaKey {
+  std::string path, kind, otherwise, range, description;
+  bool required = false, secret = false;
+};
+struct ComponentReference {
+  std::string plugin;
+  std::vector<std::string> interfaces;  // that take the same
+  std::vector<SchemaKey> keys;
+};
+// What the plugins of the directories take; only those, if `plugins` names any.
+domain::Result<std::vector<ComponentReference>> component_references(const HostOptions& options,
+                                                                     const std::vector<std::string>& plugins);
+
 }  // namespace agent::plugin
