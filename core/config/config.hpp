@@ -76,6 +76,7 @@ struct Loaded {
 struct Finding {
   Place place;
   std::string message;
+  bool hidden = false;  // the line may hold a secret: it is not shown
 };
 std::vector<Problem> problems_of(const Loaded& loaded, const std::string& name,
                                  const std::vector<Finding>& findings);

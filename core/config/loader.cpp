@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <map>
 #include <system_error>
@@ -90,7 +91,16 @@ std::vector<Problem> problems_of(const Loaded& loaded, const std::string& name,
   Problems problems;
   for (const Finding& finding : findings)
     problems.add({finding.place.line, finding.place.column}, finding.message);
-  return problems.finish(name, loaded.text);
+  std::vector<Problem> all = problems.finish(name, loaded.text);
+  for (Problem& problem : all) {
+    const bool hidden = std::any_of(findings.begin(), findings.end(), [&](const Finding& finding) {
+      return finding.hidden && finding.place.line == problem.line;
+    });
+    if (!hidden) continue;
+    problem.text.clear();
+    problem.caret = 0;
+  }
+  return all;
 }
 
 std::vector<Key> all_keys() {

@@ -45,10 +45,10 @@ std::vector<config::Problem> preflight(const config::Loaded& loaded, const std::
                                        .config_json = instance.config_json,
                                        .sha256 = instance.sha256,
                                        .required = instance.required});
-      if (!found.plugin.empty()) findings.push_back({instance.plugin_place, found.plugin});
+      if (!found.plugin.empty()) findings.push_back({instance.plugin_place, found.plugin, false});
       for (const plugin::SchemaProblem& problem : found.problems) {
         findings.push_back({place_of(instance, problem.pointer, problem.about_key),
-                            dotted(problem.pointer) + ": " + problem.message});
+                            dotted(problem.pointer) + ": " + problem.message, problem.secret});
       }
     }
   };

@@ -44,7 +44,7 @@ ConfigChecker::Findings ConfigChecker::check(const InstanceSpec& spec) {
   for (const SecretUse& use : checked->secrets) {
     const auto read = with_secret(use.reference, [](std::string_view) {});
     if (!read && read.error().code == domain::ErrorCode::not_found)
-      findings.problems.push_back({use.pointer, read.error().message, false});
+      findings.problems.push_back({use.pointer, read.error().message, false, false});
   }
   return findings;
 }

@@ -160,8 +160,19 @@ void check_schema(const Json& schema, const std::string& pointer) {
 
 class Checker {
  public:
+  std::vector<SchemaProblem> problems() && { return std::move(problems_); }
+  std::vector<SecretUse> secrets() && { return std::move(secrets_); }
+
   void check(const Json& schema, Json& value, const std::string& pointer) {
     const auto& type = schema["type"].get_ref<const std::string&>();
+    const bool around = secret_;
+    secret_ = secret_ || schema.value("x-secret", false);
+    check_value(type, schema, value, pointer);
+    secret_ = around;
+  }
+
+ private:
+  void check_value(const std::string& type, const Json& schema, Json& value, const std::string& pointer) {
     if (!has_type(type, value)) {
       problem(pointer, "must be of type " + type + ", but is of type " + value.type_name() + ".");
       return;
@@ -174,10 +185,6 @@ class Checker {
     if (type == "string") check_string(schema, value.get_ref<const std::string&>(), pointer);
     if (type == "integer" || type == "number") check_number(schema, value, pointer);
   }
-  std::vector<SchemaProblem> problems() && { return std::move(problems_); }
-  std::vector<SecretUse> secrets() && { return std::move(secrets_); }
-
- private:
   static bool has_type(const std::string& type, const Json& value) {
     if (type == "object") return value.is_object();
     if (type == "array") return value.is_array();
@@ -188,7 +195,8 @@ class Checker {
   }
 
   void problem(const std::string& pointer, std::string message, bool about_key = false) {
-    if (problems_.size() < most_problems) problems_.push_back({pointer, std::move(message), about_key});
+    if (problems_.size() < most_problems)
+      problems_.push_back({pointer, std::move(message), about_key, secret_});
   }
 
   void check_object(const Json& schema, Json& value, const std::string& pointer) {
@@ -270,6 +278,7 @@ class Checker {
 
   std::vector<SchemaProblem> problems_;
   std::vector<SecretUse> secrets_;
+  bool secret_ = false;  // what is checked now may hold a secret
 };
 
 }  // namespace

@@ -22,6 +22,7 @@ struct SchemaProblem {
   std::string pointer;
   std::string message;
   bool about_key = false;  // the key itself is wrong, not its value
+  bool secret = false;     // the value may be a secret, so that its line must not be shown
 };
 
 // A reference that the configuration holds where the schema asks for a secret.

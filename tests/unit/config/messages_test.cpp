@@ -220,8 +220,10 @@ TEST(Places, AreKnownForEveryPartOfAnInstancesConfiguration) {
   EXPECT_EQ(value("/list/0"), std::pair(7, 11));
   EXPECT_EQ(one.key_places.at("/list").line, 6);
   EXPECT_EQ(one.plugin_place.line, 4);
-  const auto shown = problems_of(loaded, "f", {{{7, 19}, "second"}, {one.plugin_place, "first"}});
+  const auto shown =
+      problems_of(loaded, "f", {{{7, 19}, "second", true}, {one.plugin_place, "first", false}});
   ASSERT_EQ(shown.size(), 2U);
+  EXPECT_EQ(to_string(shown[1]), "f:7:19: second") << "a line that may hold a secret is not shown";
   EXPECT_EQ(to_string(shown[0]), "f:4:13: first\n        plugin: p\n                ^");
 }
 
