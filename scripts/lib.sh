@@ -9,6 +9,7 @@ PACKAGES=(
   libboost1.81-dev libsqlite3-dev libyaml-cpp-dev libcurl4-openssl-dev libssl-dev libspdlog-dev libfmt-dev
   nlohmann-json3-dev libarchive-dev libcli11-dev libgtest-dev libgmock-dev
 )
+FUZZ_PACKAGES=(clang-14 libclang-rt-14-dev)
 LINT_PACKAGES=(clang-format clang-tidy cppcheck)
 
 # Installs what is missing; says nothing where nothing is.

@@ -56,7 +56,17 @@ int run(const std::vector<std::string>& arguments, Surface& surface) {
   CLI::App* check_command =
       config_command->add_subcommand("check", "Print every problem of a configuration file");
   check_command->add_option("file", file, "the configuration file")->required();
+  bool here = false;
+  check_command->add_flag("--here", here,
+                          "also what only this machine can tell: what its plugins take, and missing secrets");
   check_command->add_flag("--json", as_json, "one JSON document");
+
+  CLI::App* reference_command =
+      config_command->add_subcommand("reference", "Every key that a file may have, as a Markdown page");
+  reference_command->add_option("--plugin-dir", directories,
+                                "describe the plugins of this directory too; may be given several times");
+  std::vector<std::string> plugins;
+  reference_command->add_option("--plugin", plugins, "only this one; may be given several times");
 
   CLI::App* plugin_command = app.add_subcommand("plugin", "About plugins");
   plugin_command->require_subcommand(1);
@@ -80,8 +90,9 @@ int run(const std::vector<std::string>& arguments, Surface& surface) {
   adopt_command->add_option("--config", file, "the configuration that names the state directory")->required();
 
   CLI::App* version_command = app.add_subcommand("version", "Print the version");
-  for (CLI::App* command : {run_command, status_command, attempts_command, drain_command, check_command,
-                            list_command, release_command, adopt_command, version_command}) {
+  for (CLI::App* command :
+       {run_command, status_command, attempts_command, drain_command, check_command, reference_command,
+        list_command, release_command, adopt_command, version_command}) {
     command->footer(kExitCodes);
   }
 
@@ -95,7 +106,8 @@ int run(const std::vector<std::string>& arguments, Surface& surface) {
   if (status_command->parsed()) return status(surface, where, as_json);
   if (attempts_command->parsed()) return attempts(surface, where, as_json, limit);
   if (drain_command->parsed()) return drain(surface, where);
-  if (check_command->parsed()) return config_check(surface, file, as_json);
+  if (check_command->parsed()) return config_check(surface, file, here, as_json);
+  if (reference_command->parsed()) return config_reference(surface, directories, plugins);
   if (list_command->parsed()) return plugin_list(surface, file, directories, as_json);
   if (release_command->parsed()) return plugin_release(surface, file, plugin);
   if (adopt_command->parsed()) return adopt_installation(surface, file);

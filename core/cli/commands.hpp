@@ -20,12 +20,20 @@ int run_daemon(Surface& surface, const std::string& config_file);
 int status(Surface& surface, const Where& where, bool json);
 int attempts(Surface& surface, const Where& where, bool json, std::int64_t limit);
 int drain(Surface& surface, const Where& where);
-int config_check(Surface& surface, const std::string& file, bool json);
+int config_check(Surface& surface, const std::string& file, bool here, bool json);
+int config_reference(Surface& surface, const std::vector<std::string>& directories,
+                     const std::vector<std::string>& plugins);
 int plugin_list(Surface& surface, const std::string& config_file, const std::vector<std::string>& directories,
                 bool json);
 int plugin_release(Surface& surface, const std::string& config_file, const std::string& plugin);
 int adopt_installation(Surface& surface, const std::string& config_file);
 int version(Surface& surface);
+
+// Where this program and its helpers are, or nothing after the reason was printed.
+std::optional<std::string> program_directory(Surface& surface);
+
+// Prints every problem and how many there are.
+void print(Surface& surface, const std::string& file, const std::vector<config::Problem>& problems);
 
 // The configuration, or nothing after its problems were printed.
 std::optional<config::Configuration> load(Surface& surface, const std::string& file);

@@ -1,4 +1,6 @@
+#include <filesystem>
 #include <ostream>
+#include <system_error>
 
 #include "cli/commands.hpp"
 #include "cli/control_client.hpp"
@@ -7,13 +9,26 @@
 
 namespace agent::cli {
 
+std::optional<std::string> program_directory(Surface& surface) {
+  std::error_code error;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (!error) return program.parent_path().string();
+  surface.err << "runner-manager: cannot find its own program through /proc: " << error.message()
+              << "; mount /proc\n";
+  return std::nullopt;
+}
+
+void print(Surface& surface, const std::string& file, const std::vector<config::Problem>& problems) {
+  for (const config::Problem& problem : problems)
+    surface.err << config::to_string(problem) << '\n';
+  surface.err << file << ": " << problems.size() << " problem" << (problems.size() == 1 ? "" : "s")
+              << "; nothing was started\n";
+}
+
 std::optional<config::Configuration> load(Surface& surface, const std::string& file) {
   config::Loaded loaded = config::load_file(file);
   if (loaded.configuration) return std::move(loaded.configuration);
-  for (const config::Problem& problem : loaded.problems)
-    surface.err << config::to_string(problem) << '\n';
-  surface.err << file << ": " << loaded.problems.size() << " problem"
-              << (loaded.problems.size() == 1 ? "" : "s") << "; nothing was started\n";
+  print(surface, file, loaded.problems);
   return std::nullopt;
 }
 

@@ -2,11 +2,17 @@
 #include <ostream>
 
 #include "cli/commands.hpp"
+#include "daemon/preflight.hpp"
 
 namespace agent::cli {
 
-int config_check(Surface& surface, const std::string& file, bool as_json) {
-  const config::Loaded loaded = config::load_file(file);
+int config_check(Surface& surface, const std::string& file, bool here, bool as_json) {
+  config::Loaded loaded = config::load_file(file);
+  if (here && loaded.configuration) {
+    const auto directory = program_directory(surface);
+    if (!directory) return kFailed;
+    loaded.problems = daemon::preflight(loaded, file, *directory + "/rmgr-plugin-check");
+  }
   if (as_json) {
     nlohmann::json problems = nlohmann::json::array();
     for (const config::Problem& problem : loaded.problems) {

@@ -1,23 +1,22 @@
-#include <climits>
-#include <filesystem>
 #include <ostream>
 
 #include "cli/commands.hpp"
+#include "daemon/preflight.hpp"
 #include "daemon/version.hpp"
 
 namespace agent::cli {
 
 int run_daemon(Surface& surface, const std::string& config_file) {
-  auto configuration = load(surface, config_file);
-  if (!configuration) return kConfigurationRefused;
-  std::error_code error;
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error) {
-    surface.err << "runner-manager: cannot find its own program through /proc: " << error.message()
-                << "; mount /proc\n";
-    return kFailed;
+  const auto directory = program_directory(surface);
+  if (!directory) return kFailed;
+  config::Loaded loaded = config::load_file(config_file);
+  if (loaded.configuration)
+    loaded.problems = daemon::preflight(loaded, config_file, *directory + "/rmgr-plugin-check");
+  if (!loaded.problems.empty()) {
+    print(surface, config_file, loaded.problems);
+    return kConfigurationRefused;
   }
-  return surface.run_agent(*configuration, {.program_directory = program.parent_path().string()});
+  return surface.run_agent(*loaded.configuration, {.program_directory = *directory});
 }
 
 int version(Surface& surface) {

@@ -53,6 +53,9 @@ void print_policies(std::ostream& out, const json& policies) {
 
 void print_targets(std::ostream& out, const json& targets) {
   for (const json& row : targets) {
+    const std::string credential = text(row, "credential");
+    if (credential != "-" && credential != "unknown" && credential != "ready")
+      out << "target " << text(row, "target") << ": the credential is " << credential << '\n';
     if (const std::string error = text(row, "error"); !error.empty() && error != "-") {
       out << "target " << text(row, "target") << ": " << error << '\n';
     }

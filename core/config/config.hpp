@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,13 +17,25 @@ struct Problem {
   int column = 0;  // from 1
   std::string message;
   std::string text;  // the line itself, scrubbed
+  int caret = 0;     // the column in `text`; 0: it is not there, or behind something that was redacted
 };
-std::string to_string(const Problem& problem);  // file:line:column: message, the line below it
+// file:line:column: message, the line below it, and a caret below its place.
+std::string to_string(const Problem& problem);
+
+// Where a part of the file stands, from 1. Line 0: nowhere.
+struct Place {
+  int line = 0;
+  int column = 0;
+};
 
 struct Instance {
   domain::InstanceName name;
   std::string plugin;
   std::string config_json;  // canonical JSON of the `config` subtree
+  Place plugin_place;       // where the plugin is named
+  // Where the values of `config` stand, and their keys, by JSON pointer; "" is the whole of it, or the
+  // instance if it has none.
+  std::map<std::string, Place> value_places, key_places;
   std::optional<std::string> sha256;
   bool required = false;
   bool enabled = true;
@@ -56,10 +69,31 @@ struct Configuration {
 struct Loaded {
   std::optional<Configuration> configuration;  // set exactly when there are no problems
   std::vector<Problem> problems;
+  std::string text;  // as it was read
 };
+
+// What somebody else found wrong with a part of a file that was loaded, in the order of the file.
+struct Finding {
+  Place place;
+  std::string message;
+  bool hidden = false;  // the line may hold a secret: it is not shown
+};
+std::vector<Problem> problems_of(const Loaded& loaded, const std::string& name,
+                                 const std::vector<Finding>& findings);
 
 // Reads at most 1 MiB. Relative paths in the file are refused.
 Loaded load_file(const std::string& path);
 Loaded load_text(const std::string& text, const std::string& name);
+
+// A key as the readers ask for it.
+struct Key {
+  std::string path;       // policies[].timeouts.idle
+  std::string kind;       // text, path, number, boolean, duration, size, cores, word, list, map
+  std::string otherwise;  // the default; empty: none
+  std::string range;      // empty: none
+  bool required = false;
+};
+// Every key of the file, but for what the plugins understand, in the order in which they are read.
+std::vector<Key> all_keys();
 
 }  // namespace agent::config

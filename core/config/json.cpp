@@ -58,7 +58,29 @@ Json convert(const Node& node, Problems& problems) {
   return all;
 }
 
+Place place_of(Mark mark) { return {mark.line, mark.column}; }
+
+std::string escaped(std::string_view key) {
+  std::string out;
+  for (const char c : key)
+    out += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
+  return out;
+}
+
+void note(const Node& node, const std::string& pointer, Instance& into) {
+  into.value_places[pointer] = place_of(node.mark);
+  for (std::size_t i = 0; i < node.items.size(); ++i)
+    note(node.items[i], pointer + "/" + std::to_string(i), into);
+  for (const Entry& entry : node.entries) {
+    const std::string inner = pointer + "/" + escaped(entry.key);
+    into.key_places[inner] = place_of(entry.mark);
+    note(entry.value, inner, into);
+  }
+}
+
 }  // namespace
+
+void note_places(const Node& node, Instance& into) { note(node, "", into); }
 
 std::string to_json(const Node* node, Problems& problems) {
   if (node == nullptr) return "{}";

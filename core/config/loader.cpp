@@ -2,7 +2,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <map>
 #include <system_error>
 
 #include "config/config.hpp"
@@ -18,7 +20,7 @@ constexpr std::size_t kLargestFile = 1024 * 1024;
 
 Loaded refuse(const std::string& name, std::string message) {
   Loaded loaded;
-  loaded.problems.push_back({name, 0, 0, std::move(message), {}});
+  loaded.problems.push_back({name, 0, 0, std::move(message), {}, 0});
   return loaded;
 }
 
@@ -80,7 +82,58 @@ Loaded load_text(const std::string& text, const std::string& name) {
   Loaded loaded;
   loaded.problems = problems.finish(name, text);
   if (loaded.problems.empty()) loaded.configuration = std::move(configuration);
+  loaded.text = text;
   return loaded;
+}
+
+std::vector<Problem> problems_of(const Loaded& loaded, const std::string& name,
+                                 const std::vector<Finding>& findings) {
+  Problems problems;
+  for (const Finding& finding : findings)
+    problems.add({finding.place.line, finding.place.column}, finding.message);
+  std::vector<Problem> all = problems.finish(name, loaded.text);
+  for (Problem& problem : all) {
+    const bool hidden = std::any_of(findings.begin(), findings.end(), [&](const Finding& finding) {
+      return finding.hidden && finding.place.line == problem.line;
+    });
+    if (!hidden) continue;
+    problem.text.clear();
+    problem.caret = 0;
+  }
+  return all;
+}
+
+std::vector<Key> all_keys() {
+  // One of each list, and nothing that can be left out: so every reader is asked, and every default shows.
+  const std::string text =
+      "state: /STATE\ngateways: [{name: g, plugin: p}]\npackage_sources: [{name: s, plugin: p}]\n"
+      "providers: [{name: r, plugin: p}]\npolicies: [{name: a, target: o/r, root: /r, labels: [x]}]\n";
+  const std::map<std::string, std::string, std::less<>> prefixes{{"the configuration", ""},
+                                                                 {"control", "control."},
+                                                                 {"host", "host."},
+                                                                 {"polling", "polling."},
+                                                                 {"history", "history."},
+                                                                 {"packages", "packages."},
+                                                                 {"log", "log."},
+                                                                 {"plugins", "plugins."},
+                                                                 {"a gateway", "gateways[]."},
+                                                                 {"a package source", "package_sources[]."},
+                                                                 {"a provider", "providers[]."},
+                                                                 {"a policy", "policies[]."},
+                                                                 {"timeouts", "policies[].timeouts."},
+                                                                 {"profile", "policies[].profile."}};
+  Problems problems;
+  std::vector<Asked> asked;
+  problems.listen(asked);
+  const std::optional<Node> document = parse_yaml(text, problems);
+  if (document) (void)read(*document, problems);
+  std::vector<Key> keys;
+  for (Asked& one : asked) {
+    if (const auto at = one.otherwise.find("/STATE"); at == 0) one.otherwise.replace(0, 6, "<state>");
+    keys.push_back({prefixes.at(one.section) + one.key, std::move(one.kind), std::move(one.otherwise),
+                    std::move(one.range), one.required});
+  }
+  return keys;
 }
 
 Loaded load_file(const std::string& path) {

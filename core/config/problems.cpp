@@ -32,6 +32,18 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return lines;
 }
 
+bool begins_character(char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }
+
+// The column again, if the line is shown as it is up to there; else 0.
+int caret_in(std::string_view shown, std::string_view line, int column) {
+  std::size_t bytes = 0;
+  for (int at = 0; bytes < line.size(); ++bytes) {
+    if (begins_character(line[bytes]) && ++at == column) break;
+  }
+  const bool whole = bytes < shown.size() || bytes == line.size();
+  return whole && shown.starts_with(line.substr(0, bytes)) ? column : 0;
+}
+
 // How many characters must be inserted, removed, replaced or swapped with a neighbour.
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<std::size_t>> cost(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
@@ -65,12 +77,15 @@ std::vector<Problem> Problems::finish(const std::string& file, std::string_view 
   const std::vector<std::string_view> lines = lines_of(text);
   std::vector<Problem> all;
   for (const Found& found : found_) {
-    Problem problem{file, found.mark.line, found.mark.column, found.message, {}};
+    Problem problem{file, found.mark.line, found.mark.column, found.message, {}, 0};
     const auto index = static_cast<std::size_t>(std::max(found.mark.line, 0));
-    if (index >= 1 && index <= lines.size()) problem.text = cut(shown_line(lines[index - 1]), kLongestLine);
+    if (index >= 1 && index <= lines.size()) {
+      problem.text = cut(shown_line(lines[index - 1]), kLongestLine);
+      problem.caret = caret_in(problem.text, lines[index - 1], found.mark.column);
+    }
     all.push_back(std::move(problem));
     if (all.size() == kMost && found_.size() > kMost) {
-      all.push_back({file, 0, 0, "there are further problems; correct these first", {}});
+      all.push_back({file, 0, 0, "there are further problems; correct these first", {}, 0});
       break;
     }
   }
@@ -99,8 +114,10 @@ std::string to_string(const Problem& problem) {
   std::string out = problem.file;
   if (problem.line > 0) out += ":" + std::to_string(problem.line) + ":" + std::to_string(problem.column);
   out += ": " + problem.message;
-  if (!problem.text.empty()) out += "\n    " + problem.text;
-  return out;
+  if (problem.text.empty()) return out;
+  out += "\n    " + problem.text;
+  if (problem.caret == 0) return out;
+  return out + "\n    " + std::string(static_cast<std::size_t>(problem.caret - 1), ' ') + "^";
 }
 
 }  // namespace agent::config

@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "config/config.hpp"
@@ -11,8 +12,21 @@
 
 namespace agent::config {
 
+// A key that a reader asked for: what the reference of the configuration is made of.
+struct Asked {
+  std::string section, key, kind;
+  std::string otherwise;  // the value without the key; empty: none
+  std::string range;      // empty: none
+  bool required = false;
+};
+
 class Problems {
  public:
+  // Every key that readers ask for from now on goes there.
+  void listen(std::vector<Asked>& keys) { keys_ = &keys; }
+  void asked(Asked key) {
+    if (keys_ != nullptr) keys_->push_back(std::move(key));
+  }
   // The same place and message count once; behind the first hundred one more says that there are others.
   void add(Mark mark, std::string message);
   [[nodiscard]] bool empty() const { return found_.empty(); }
@@ -27,6 +41,7 @@ class Problems {
     auto operator<=>(const Found&) const = default;
   };
   std::set<Found> found_;
+  std::vector<Asked>* keys_ = nullptr;
 };
 
 // A value as a message may quote it: scrubbed and short.

@@ -85,7 +85,7 @@ void read_packages(Section& root, Configuration& out, Problems& problems) {
 
 void read_log(Section& root, Configuration& out, Problems& problems) {
   Section log(root.map("log"), "log", problems);
-  if (const auto level = log.word("level", kLevels)) out.log_level = *level;
+  if (const auto level = log.word("level", kLevels, out.log_level)) out.log_level = *level;
   log.path("file", out.log_file);
   log.finish();
 }

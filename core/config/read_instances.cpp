@@ -40,18 +40,22 @@ Instance read_instance(const Node& node, const std::string& kind, Names& names, 
   read_name(section, "plugin", instance.plugin);
   section.boolean("required", instance.required);
   section.boolean("enabled", instance.enabled);
+  std::string digest;
+  section.text("sha256", digest);
   if (section.has("sha256")) {
-    std::string digest;
-    section.text("sha256", digest);
     instance.sha256 = parse_sha256(digest);
     if (!instance.sha256 && !section.failed("sha256")) {
       section.fail("sha256", section.mark_of("sha256"),
                    "sha256 must be the digest of the plugin's library: 64 hexadecimal digits");
     }
-  } else {
-    section.find("sha256");
   }
-  instance.config_json = to_json(section.map("config"), problems);
+  const Node* config = section.map("config");
+  instance.config_json = to_json(config, problems);
+  const auto place = [](Mark mark) { return Place{mark.line, mark.column}; };
+  instance.plugin_place = place(section.mark_of("plugin"));
+  if (config != nullptr) note_places(*config, instance);
+  // A map in block style begins at its first key; its own key says more about it.
+  instance.value_places[""] = place(section.mark_of("config"));
   if (instance.config_json.size() > kLongestConfig) {
     section.fail("config", section.mark_of("config"), "config is larger than 64 KiB");
   }

@@ -71,10 +71,10 @@ class PolicyReader {
     section_.integer("min", policy_.min, -kAny, kAny);
     section_.integer("max", policy_.max, -kAny, kAny);
     section_.integer("priority", policy_.priority, -1'000'000, 1'000'000);
-    if (const auto word = section_.word("workspace", kWorkspaces)) {
+    if (const auto word = section_.word("workspace", kWorkspaces, domain::to_string(policy_.workspace))) {
       policy_.workspace = *domain::parse<domain::WorkspaceKind>(*word);
     }
-    if (const auto word = section_.word("state", kStates)) {
+    if (const auto word = section_.word("state", kStates, domain::to_string(policy_.state))) {
       policy_.state = *domain::parse<domain::PolicyState>(*word);
     }
     read_timeouts();
@@ -125,8 +125,23 @@ class PolicyReader {
       known.push_back(instance.name.str());
     }
     section_.fail(key, section_.mark_of(key),
-                  std::string(key) + " " + shown(name) + " is not configured." + suggestion(name, known));
+                  std::string(key) + " " + shown(name) + " is " + otherwise(name, known));
     return {};
+  }
+
+  // What a name is that is none of the instances of the wanted kind.
+  [[nodiscard]] std::string otherwise(std::string_view name,
+                                      const std::vector<std::string_view>& known) const {
+    const std::pair<const char*, const std::vector<Instance>*> kinds[] = {
+        {"a gateway", &configuration_.gateways},
+        {"a package source", &configuration_.package_sources},
+        {"a provider", &configuration_.providers}};
+    for (const auto& [kind, instances] : kinds) {
+      for (const Instance& instance : *instances) {
+        if (instance.name.str() == name) return std::string(kind) + "; name another instance";
+      }
+    }
+    return "not configured." + suggestion(name, known);
   }
 
   // The operator's own come first, so that the domain's numbering is that of the file.

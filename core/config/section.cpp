@@ -18,6 +18,14 @@ const Entry* entry_of(const Node* node, std::string_view key) {
   return found == node->entries.end() ? nullptr : &*found;
 }
 
+constexpr std::int64_t kUnbounded = 1'000'000'000'000;
+
+// Bounds that only keep arithmetic safe say nothing.
+std::string bounds(std::int64_t least, std::int64_t most) {
+  if (most >= kUnbounded) return least > -kUnbounded ? std::to_string(least) + " or more" : "";
+  return std::to_string(least) + " to " + std::to_string(most);
+}
+
 bool has_control(std::string_view text) {
   return std::any_of(text.begin(), text.end(),
                      [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
@@ -86,6 +94,11 @@ void Section::fail(std::string_view key, Mark mark, std::string message) {
   problems_.add(mark, std::move(message));
 }
 
+void Section::note(std::string_view key, std::string kind, std::string otherwise, std::string range) const {
+  problems_.asked(
+      {name_, std::string(key), std::move(kind), std::move(otherwise), std::move(range), required_});
+}
+
 const Node* Section::find(std::string_view key) {
   known_.push_back(key);
   const Entry* entry = entry_of(node_, key);
@@ -111,6 +124,7 @@ const Node* Section::scalar(std::string_view key, std::string_view wanted) {
 }
 
 void Section::text(std::string_view key, std::string& out) {
+  note(key, "text", out);
   const Node* node = find(key);
   if (node == nullptr) return;
   TextOrProblem found = text_of(*node);
@@ -122,11 +136,14 @@ void Section::text(std::string_view key, std::string& out) {
 }
 
 void Section::required_text(std::string_view key, std::string& out) {
+  required_ = true;
   text(key, out);
+  required_ = false;
   if (!has(key)) fail(key, mark_of(key), std::string(key) + " is missing in " + name_);
 }
 
 void Section::path(std::string_view key, std::string& out) {
+  note(key, "path", out);
   const Node* node = find(key);
   if (node == nullptr) return;
   TextOrProblem found = path_of(*node);
@@ -138,11 +155,14 @@ void Section::path(std::string_view key, std::string& out) {
 }
 
 void Section::required_path(std::string_view key, std::string& out) {
+  required_ = true;
   path(key, out);
+  required_ = false;
   if (!has(key)) fail(key, mark_of(key), std::string(key) + " is missing in " + name_);
 }
 
 void Section::integer(std::string_view key, std::int64_t& out, std::int64_t least, std::int64_t most) {
+  note(key, "number", std::to_string(out), bounds(least, most));
   const Node* node = scalar(key, "a whole number");
   if (node == nullptr) return;
   const auto value = written_as(*node) == Written::integer ? parse_integer(node->text) : std::nullopt;
@@ -157,6 +177,7 @@ void Section::integer(std::string_view key, std::int64_t& out, std::int64_t leas
 }
 
 void Section::boolean(std::string_view key, bool& out) {
+  note(key, "boolean", out ? "true" : "false");
   const Node* node = scalar(key, "true or false");
   if (node == nullptr) return;
   if (written_as(*node) == Written::boolean) {
@@ -167,6 +188,9 @@ void Section::boolean(std::string_view key, bool& out) {
 }
 
 void Section::duration(std::string_view key, domain::Millis& out, domain::Millis least, domain::Millis most) {
+  const bool bounded = most.count() < kUnbounded;
+  note(key, "duration", format_duration(out),
+       bounded ? format_duration(least) + " to " + format_duration(most) : "");
   const Node* node = scalar(key, "a duration");
   if (node == nullptr) return;
   const auto value = parse_duration(node->text);
@@ -183,6 +207,7 @@ void Section::duration(std::string_view key, domain::Millis& out, domain::Millis
 }
 
 void Section::size(std::string_view key, std::int64_t& out) {
+  note(key, "size", std::to_string(out));
   const Node* node = scalar(key, "a size");
   if (node == nullptr) return;
   if (const auto value = parse_size(node->text)) {
@@ -194,6 +219,7 @@ void Section::size(std::string_view key, std::int64_t& out) {
 }
 
 void Section::cpu(std::string_view key, std::int64_t& out) {
+  note(key, "cores", std::to_string(out));
   const Node* node = scalar(key, "a number of cores");
   if (node == nullptr) return;
   const auto value = node->quoted ? std::nullopt : parse_cpu_milli(node->text);
@@ -208,15 +234,17 @@ void Section::cpu(std::string_view key, std::int64_t& out) {
   }
 }
 
-std::optional<std::string> Section::word(std::string_view key, std::span<const std::string_view> words) {
-  const Node* node = scalar(key, "a word");
-  if (node == nullptr) return std::nullopt;
-  if (std::find(words.begin(), words.end(), node->text) != words.end()) return node->text;
+std::optional<std::string> Section::word(std::string_view key, std::span<const std::string_view> words,
+                                         std::string_view otherwise) {
   std::string list;
   for (const std::string_view each : words) {
     if (!list.empty()) list += each == words.back() ? " or " : ", ";
     list += each;
   }
+  note(key, "word", std::string(otherwise), list);
+  const Node* node = scalar(key, "a word");
+  if (node == nullptr) return std::nullopt;
+  if (std::find(words.begin(), words.end(), node->text) != words.end()) return node->text;
   fail(key, node->mark,
        std::string(key) + " must be " + list + ", not " + shown(node->text) + "." +
            suggestion(node->text, {words.begin(), words.end()}));
@@ -224,6 +252,7 @@ std::optional<std::string> Section::word(std::string_view key, std::span<const s
 }
 
 const Node* Section::map(std::string_view key) {
+  note(key, "map", "");
   const Node* node = find(key);
   if (node == nullptr || node->kind == Node::Kind::map) return node;
   fail(key, node->mark, std::string(key) + " must be a map of keys and values, not " + describe(*node));
@@ -231,6 +260,7 @@ const Node* Section::map(std::string_view key) {
 }
 
 const Node* Section::list(std::string_view key) {
+  note(key, "list", "");
   const Node* node = find(key);
   if (node == nullptr || node->kind == Node::Kind::sequence) return node;
   fail(key, node->mark, std::string(key) + " must be a list, not " + describe(*node));

@@ -37,8 +37,9 @@ class Section {
   // Absolute, without "." and "..", at most 1024 bytes; slashes at the end and doubled ones are dropped.
   void path(std::string_view key, std::string& out);
   void required_path(std::string_view key, std::string& out);
-  // A word of a closed list.
-  std::optional<std::string> word(std::string_view key, std::span<const std::string_view> words);
+  // A word of a closed list. `otherwise` is what the caller takes without the key.
+  std::optional<std::string> word(std::string_view key, std::span<const std::string_view> words,
+                                  std::string_view otherwise);
   // A map or a list; null if absent or of another type.
   const Node* map(std::string_view key);
   const Node* list(std::string_view key);
@@ -58,12 +59,14 @@ class Section {
 
  private:
   const Node* scalar(std::string_view key, std::string_view wanted);
+  void note(std::string_view key, std::string kind, std::string otherwise, std::string range = {}) const;
 
   const Node* node_;
   std::string name_;
   Problems& problems_;
   std::vector<std::string_view> known_;
   std::set<std::string, std::less<>> failed_;
+  bool required_ = false;  // the key that is asked for now
 };
 
 // The text of a scalar, or the reason why it is none.

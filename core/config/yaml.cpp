@@ -6,7 +6,9 @@
 
 #include <exception>
 #include <sstream>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "observe/log.hpp"
 
@@ -17,9 +19,35 @@ constexpr std::size_t kDeepest = 24;
 constexpr std::size_t kMostKeys = 2'000;
 constexpr std::size_t kMostNodes = 50'000;
 
-Mark to_mark(const YAML::Mark& mark) {
-  return mark.is_null() ? Mark{} : Mark{mark.line + 1, mark.column + 1};
-}
+// The parser counts bytes; an editor shows characters.
+class Places {
+ public:
+  explicit Places(std::string_view text) : text_(text) {
+    starts_.push_back(0);
+    for (std::size_t at = text.find('\n'); at != std::string_view::npos; at = text.find('\n', at + 1))
+      starts_.push_back(at + 1);
+  }
+  [[nodiscard]] Mark of(const YAML::Mark& mark) {
+    if (mark.is_null()) return {};
+    const auto line = static_cast<std::size_t>(mark.line);
+    if (line >= starts_.size()) return {mark.line + 1, mark.column + 1};
+    const auto end = starts_[line] + static_cast<std::size_t>(mark.column);
+    // Marks mostly move on, and a line may be long: it is counted on from the last one.
+    if (end < counted_ || counted_ < starts_[line]) {
+      counted_ = starts_[line];
+      column_ = 1;
+    }
+    for (; counted_ < end && counted_ < text_.size(); ++counted_)
+      column_ += (static_cast<unsigned char>(text_[counted_]) & 0xC0U) == 0x80U ? 0 : 1;
+    return {mark.line + 1, column_};
+  }
+
+ private:
+  std::string_view text_;
+  std::vector<std::size_t> starts_;
+  std::size_t counted_ = 0;  // up to here, within one line
+  int column_ = 1;
+};
 
 // Ends the parse; the reason is recorded already.
 struct GivenUp {};
@@ -28,7 +56,7 @@ struct GivenUp {};
 // expands aliases and loses the quotes.
 class Builder final : public YAML::EventHandler {
  public:
-  explicit Builder(Problems& problems) : problems_(problems) {}
+  Builder(Places& places, Problems& problems) : places_(places), problems_(problems) {}
 
   [[nodiscard]] std::optional<Node> take_root() { return std::move(root_); }
 
@@ -73,6 +101,8 @@ class Builder final : public YAML::EventHandler {
   void OnMapEnd() override { close(); }
 
  private:
+  [[nodiscard]] Mark to_mark(const YAML::Mark& mark) { return places_.of(mark); }
+
   struct Level {
     Node node;
     std::optional<Entry> entry;  // of a map: its key was read, its value was not
@@ -160,6 +190,7 @@ class Builder final : public YAML::EventHandler {
     level.node.entries.push_back(std::move(entry));
   }
 
+  Places& places_;
   Problems& problems_;
   std::optional<Node> root_;
   std::vector<Level> levels_;
@@ -170,7 +201,8 @@ class Builder final : public YAML::EventHandler {
 }  // namespace
 
 std::optional<Node> parse_yaml(const std::string& text, Problems& problems) {
-  Builder builder(problems);
+  Places places(text);
+  Builder builder(places, problems);
   try {
     std::istringstream in(text);
     YAML::Parser parser(in);
@@ -180,7 +212,7 @@ std::optional<Node> parse_yaml(const std::string& text, Problems& problems) {
   } catch (const GivenUp&) {
     return builder.take_root();
   } catch (const YAML::Exception& error) {
-    problems.add(to_mark(error.mark), "this is not YAML: " + observe::scrub(error.msg));
+    problems.add(places.of(error.mark), "this is not YAML: " + observe::scrub(error.msg));
   } catch (const std::exception&) {
     problems.add({}, "this is not YAML");
   }

@@ -72,9 +72,13 @@ json policy_document(const reconcile::PolicyView& view) {
 }
 
 json target_document(const reconcile::TargetView& view) {
-  json document{{"target", view.target.target.str()}, {"gateway", view.target.gateway.str()},
-                {"last_contact_ms", nullptr},         {"error", view.error},
-                {"recovering", view.recovering},      {"refused_jobs", json::object()}};
+  json document{{"target", view.target.target.str()},
+                {"gateway", view.target.gateway.str()},
+                {"last_contact_ms", nullptr},
+                {"credential", word(domain::to_string(view.credential))},
+                {"error", view.error},
+                {"recovering", view.recovering},
+                {"refused_jobs", json::object()}};
   if (view.last_contact) document["last_contact_ms"] = view.last_contact->wall_ms;
   for (const auto& [refusal, count] : view.refused_jobs) {
     document["refused_jobs"][std::string(domain::to_string(refusal))] = count;

@@ -12,6 +12,8 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <utility>
+#include <vector>
 
 #include "plugin/text.hpp"
 
@@ -23,7 +25,7 @@ using domain::ErrorCode;
 using domain::Result;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t most_output = 4096;
+constexpr std::size_t most_output = 2 * 1024 * 1024;
 
 class Pipe {
  public:
@@ -65,7 +67,7 @@ int input_of(const std::string& text) {
 
 // A child with nothing of ours but the configuration, the end of the pipe as standard output and error, and
 // the environment, in which its secrets may be.
-Result<pid_t> spawn(const ChildCheck& check, int input, int output) {
+Result<pid_t> spawn(std::vector<std::string> words, int input, int output) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, input, 0);
@@ -83,17 +85,17 @@ Result<pid_t> spawn(const ChildCheck& check, int input, int output) {
   posix_spawnattr_setpgroup(&attributes, 0);
   posix_spawnattr_setflags(&attributes,
                            POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-  std::array<std::string, 5> words{check.program, check.library, check.plugin, check.interface,
-                                   check.instance};
-  std::array<char*, 6> argv{};
-  std::transform(words.begin(), words.end(), argv.begin(), [](std::string& word) { return word.data(); });
+  std::vector<char*> argv;
+  for (std::string& word : words)
+    argv.push_back(word.data());
+  argv.push_back(nullptr);
   pid_t pid = -1;
-  const int failed = ::posix_spawn(&pid, check.program.c_str(), &actions, &attributes, argv.data(), environ);
+  const int failed = ::posix_spawn(&pid, argv[0], &actions, &attributes, argv.data(), environ);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (failed != 0)
     return Error{ErrorCode::internal,
-                 "The program " + check.program + " that checks plugins cannot be started (" +
+                 "The program " + words[0] + " that checks plugins cannot be started (" +
                      std::strerror(failed) + "); install the package anew.",
                  {}};
   return pid;
@@ -135,7 +137,7 @@ int reap(pid_t pid, bool ended_by_itself, Clock::time_point until) {
 // What a child said: the step that it was at, and its sentence.
 struct Report {
   std::string stage = "Starting the check of it";
-  std::string sentence;
+  std::string text;
 };
 
 Report read_report(const std::string& output) {
@@ -143,11 +145,10 @@ Report read_report(const std::string& output) {
   std::size_t at = 0;
   while (at < output.size()) {
     const std::size_t end = std::min(output.find('\n', at), output.size());
-    const std::string line = output.substr(at, end - at);
-    if (!line.empty() && line.front() == stage_mark)
-      report.stage = one_line(line.substr(1), 100);
-    else if (report.sentence.empty())
-      report.sentence = one_line(line, 1000);
+    if (output[at] == stage_mark)
+      report.stage = one_line(output.substr(at + 1, end - at - 1), 100);
+    else
+      report.text.append(output, at, end - at).append("\n");
     at = end + 1;
   }
   return report;
@@ -157,36 +158,50 @@ Error at_fault(const std::string& what) {
   return {ErrorCode::invalid, what + "; report it to its vendor.", {}};
 }
 
-}  // namespace
-
-Result<void> check_in_child(const ChildCheck& check) {
-  const Clock::time_point until = Clock::now() + check.patience;
+// What a child says that ends well; otherwise where it came to its end, or its sentence.
+Result<std::string> hear_child(std::vector<std::string> words, const std::string& input_text,
+                               std::chrono::milliseconds patience) {
+  const Clock::time_point until = Clock::now() + patience;
   Pipe pipe;
-  const int input = input_of(check.config_json);
+  const int input = input_of(input_text);
   if (!pipe.opened() || input < 0) {
     const Error error{
         ErrorCode::retry, std::string("A plugin cannot be checked now (") + std::strerror(errno) + ").", {}};
     if (input >= 0) ::close(input);
     return error;
   }
-  const Result<pid_t> pid = spawn(check, input, pipe.writer());
+  const Result<pid_t> pid = spawn(std::move(words), input, pipe.writer());
   ::close(input);
   if (!pid) return pid.error();
   pipe.close_writer();
   std::string output;
   const bool closed = drain(pipe.reader(), until, output);
   const int status = reap(*pid, closed, until);
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
-  const Report report = read_report(output);
+  Report report = read_report(output);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return std::move(report.text);
   if (!closed) return at_fault(report.stage + " took too long in a child process");
   if (WIFSIGNALED(status)) {
     return at_fault(report.stage + " ended a child process (signal " + std::to_string(WTERMSIG(status)) +
                     ")");
   }
-  if (WEXITSTATUS(status) == check_refused && !report.sentence.empty())
-    return Error{ErrorCode::invalid, report.sentence, {}};
+  if (WEXITSTATUS(status) == check_refused && !report.text.empty())
+    return Error{ErrorCode::invalid, one_line(report.text.substr(0, report.text.find('\n')), 1000), {}};
   return at_fault(report.stage + " ended a child process (exit code " + std::to_string(WEXITSTATUS(status)) +
                   ")");
+}
+
+}  // namespace
+
+Result<void> check_in_child(const ChildCheck& check) {
+  const Result<std::string> said =
+      hear_child({check.program, check.library, check.plugin, check.interface, check.instance},
+                 check.config_json, check.patience);
+  return said ? Result<void>() : Result<void>(said.error());
+}
+
+Result<std::string> schemas_in_child(const std::string& program, const std::string& library,
+                                     const std::string& plugin, std::chrono::milliseconds patience) {
+  return hear_child({program, library, plugin, "--schemas"}, "", patience);
 }
 
 }  // namespace agent::plugin

@@ -28,4 +28,8 @@ struct ChildCheck {
 // fault; retry or internal: it could not be tried.
 domain::Result<void> check_in_child(const ChildCheck& check);
 
+// Loads the library and says the schemas of its components by interface id, as one JSON object.
+domain::Result<std::string> schemas_in_child(const std::string& program, const std::string& library,
+                                             const std::string& plugin, std::chrono::milliseconds patience);
+
 }  // namespace agent::plugin

@@ -162,8 +162,19 @@ void check_schema(const Json& schema, const std::string& pointer) {
 
 class Checker {
  public:
+  std::vector<SchemaProblem> problems() && { return std::move(problems_); }
+  std::vector<SecretUse> secrets() && { return std::move(secrets_); }
+
   void check(const Json& schema, Json& value, const std::string& pointer) {
     const auto& type = schema["type"].get_ref<const std::string&>();
+    const bool around = secret_;
+    secret_ = secret_ || schema.value("x-secret", false);
+    check_value(type, schema, value, pointer);
+    secret_ = around;
+  }
+
+ private:
+  void check_value(const std::string& type, const Json& schema, Json& value, const std::string& pointer) {
     if (!has_type(type, value)) {
       problem(pointer, "must be of type " + type + ", but is of type " + value.type_name() + ".");
       return;
@@ -176,9 +187,6 @@ class Checker {
     if (type == "string") check_string(schema, value.get_ref<const std::string&>(), pointer);
     if (type == "integer" || type == "number") check_number(schema, value, pointer);
   }
-  std::vector<SchemaProblem> problems() && { return std::move(problems_); }
-
- private:
   static bool has_type(const std::string& type, const Json& value) {
     if (type == "object") return value.is_object();
     if (type == "array") return value.is_array();
@@ -188,8 +196,9 @@ class Checker {
     return value.is_boolean();
   }
 
-  void problem(const std::string& pointer, std::string message) {
-    if (problems_.size() < most_problems) problems_.push_back({pointer, std::move(message)});
+  void problem(const std::string& pointer, std::string message, bool about_key = false) {
+    if (problems_.size() < most_problems)
+      problems_.push_back({pointer, std::move(message), about_key, secret_});
   }
 
   void check_object(const Json& schema, Json& value, const std::string& pointer) {
@@ -208,7 +217,7 @@ class Checker {
       if (properties.contains(name)) {
         check(properties[name], inner, at(pointer, name));
       } else if (!schema.contains("additionalProperties") || schema["additionalProperties"] == false) {
-        problem(at(pointer, name), unknown(properties));
+        problem(at(pointer, name), unknown(properties), true);
       } else if (schema["additionalProperties"].is_object()) {
         check(schema["additionalProperties"], inner, at(pointer, name));
       }
@@ -243,7 +252,9 @@ class Checker {
 
   void check_string(const Json& schema, const std::string& value, const std::string& pointer) {
     check_size(schema, characters(value), "minLength", "maxLength", "characters", pointer);
-    if (schema.value("x-secret", false) && !is_reference(value))
+    if (schema.value("x-secret", false) && is_reference(value)) {
+      if (secrets_.size() < most_problems) secrets_.push_back({pointer, value});
+    } else if (schema.value("x-secret", false))
       problem(pointer, "must be a reference to a secret: file:/ABSOLUTE/PATH, env:NAME or credential:NAME.");
     if (!schema.contains("pattern")) return;
     const auto& pattern = schema["pattern"].get_ref<const std::string&>();
@@ -268,6 +279,8 @@ class Checker {
   }
 
   std::vector<SchemaProblem> problems_;
+  std::vector<SecretUse> secrets_;
+  bool secret_ = false;  // what is checked now may hold a secret
 };
 
 }  // namespace
@@ -286,7 +299,7 @@ domain::Result<CheckedConfig> check_config(std::string_view schema_text, std::st
     check_schema(*schema, "");
     Checker checker;
     checker.check(*schema, *config, "");
-    return CheckedConfig{config->dump(), std::move(checker).problems()};
+    return CheckedConfig{config->dump(), std::move(checker).problems(), std::move(checker).secrets()};
   } catch (const BadSchema& broken) {
     return Error{ErrorCode::internal, broken.message + " Report it to the plugin's vendor.", {}};
   } catch (const std::exception& failure) {

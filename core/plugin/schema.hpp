@@ -21,11 +21,19 @@ namespace agent::plugin {
 struct SchemaProblem {
   std::string pointer;
   std::string message;
+  bool about_key = false;  // the key itself is wrong, not its value
+  bool secret = false;     // the value may be a secret, so that its line must not be shown
+};
+
+// A reference that the configuration holds where the schema asks for a secret.
+struct SecretUse {
+  std::string pointer, reference;
 };
 
 struct CheckedConfig {
   std::string config;                   // with the schema's defaults filled in
   std::vector<SchemaProblem> problems;  // every broken rule, at most 100
+  std::vector<SecretUse> secrets;       // at most 100
 };
 
 // An error means that the schema itself, or the JSON text, cannot be read.

@@ -136,7 +136,10 @@ Result<void> with_secret(std::string_view reference, const std::function<void(st
   while (!value.empty() && (value.back() == ' ' || (value.back() >= '\t' && value.back() <= '\r')))
     value.remove_suffix(1);
   if (value.empty()) return fail(ErrorCode::invalid, reference, "the value is empty.");
+  // A key in PEM form has lines; nothing else that is a secret does.
+  const bool lines = value.starts_with("-----BEGIN ") && value.ends_with("-----");
   for (const char c : value) {
+    if (lines && (c == '\n' || c == '\r')) continue;
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F)
       return fail(ErrorCode::invalid, reference, "the value has control characters or several lines.");
   }

@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "domain/credential.hpp"
 #include "journal/journal.hpp"
 #include "observe/log.hpp"
 #include "reconcile/world.hpp"
@@ -38,6 +39,7 @@ struct PolicyView {
 struct TargetView {
   TargetKey target;
   std::optional<domain::Instant> last_contact;
+  domain::CredentialState credential = domain::CredentialState::unknown;
   std::string error;
   bool recovering = false;
   std::map<domain::JobRefusal, std::int64_t> refused_jobs;
@@ -105,6 +107,7 @@ class Engine {
     std::optional<domain::Instant> held_until;  // the gateway asked for silence
     std::optional<domain::Instant> last_contact;
     std::int64_t failures = 0;
+    domain::CredentialState credential = domain::CredentialState::unknown;
     std::string error;
     bool recovered = false;
     std::map<domain::JobRefusal, std::int64_t> refused_jobs;

@@ -183,6 +183,7 @@ void Engine::take_demand(const DemandAnswer& demand) {
   if (target.phase != Phase::asking || target.pass != demand.pass) return;
   if (!demand.failure) {
     target.last_contact = world_.now();
+    target.credential = domain::CredentialState::ready;
     allocate(found->first, target, demand.jobs);
   }
   end_pass(found->first, target, demand.failure, demand.quota_left_percent);
@@ -191,6 +192,8 @@ void Engine::take_demand(const DemandAnswer& demand) {
 void Engine::note_failure(Target& target, const GatewayFailure& failure) {
   target.failures = std::min<std::int64_t>(target.failures + 1, 60);
   target.error = failure.message;
+  const auto credential = domain::credential_state_of(failure.code, failure.message);
+  if (credential != domain::CredentialState::unknown) target.credential = credential;
   if (failure.retry_after.count() > 0) {
     target.held_until = domain::after(world_.now(), std::min(failure.retry_after, domain::kMaximumWait));
   }
@@ -237,6 +240,7 @@ std::vector<TargetView> Engine::targets() const {
   for (const auto& [key, target] : targets_) {
     views.push_back({.target = key,
                      .last_contact = target.last_contact,
+                     .credential = target.credential,
                      .error = target.error,
                      .recovering = !target.recovered,
                      .refused_jobs = target.refused_jobs});

@@ -46,7 +46,7 @@ class Found {
 rmgr::Demand Gateway::demand(const rmgr::Call& call, std::string_view target) {
   const auto path = target_path(target);
   const auto size = std::to_string(session_.settings().page_size);
-  Sweep sweep(session_, call);
+  Sweep sweep(session_, call, target);
   const auto names = path.organization ? repositories(sweep, target, path.path)
                                        : std::vector<std::string>{std::string(target)};
   for (const auto& repository : names) {

@@ -28,7 +28,7 @@ Gateway::Gateway(rmgr::Host host, std::string_view config_json)
 
 std::vector<rmgr::Runner> Gateway::inventory(const rmgr::Call& call, std::string_view target) {
   const auto path = target_path(target).path;
-  Sweep sweep(session_, call);
+  Sweep sweep(session_, call, target);
   sweep.add({PageKind::runners,
              path + "/actions/runners?per_page=" + std::to_string(session_.settings().page_size), "",
              "Listing the runners of " + std::string(target)});
@@ -56,7 +56,8 @@ rmgr::Registration Gateway::register_runner(const rmgr::Call& call,
     throw rmgr::Error(rmgr::Status::invalid, "A runner needs 1 to 100 labels.");
   }
   const auto what = "Registering a runner for " + std::string(request.target);
-  auto [response, answer] = session_.send(call, http::Method::post, path, registration_body(request), what);
+  auto [response, answer] =
+      session_.send(call, request.target, http::Method::post, path, registration_body(request), what);
   if (name_is_taken(answer)) {
     throw rmgr::Error(rmgr::Status::exists, what + " failed: a runner of that name exists already.");
   }
@@ -78,7 +79,7 @@ rmgr::Registration Gateway::register_runner(const rmgr::Call& call,
 void Gateway::deregister(const rmgr::Call& call, std::string_view target, std::int64_t runner_id) {
   const auto path = target_path(target).path + "/actions/runners/" + std::to_string(runner_id);
   const auto what = "Deregistering runner " + std::to_string(runner_id) + " of " + std::string(target);
-  const auto [response, answer] = session_.send(call, http::Method::del, path, "", what);
+  const auto [response, answer] = session_.send(call, target, http::Method::del, path, "", what);
   if (response.status == 204 || answer.meaning == Meaning::not_found) return;
   if (answer.meaning == Meaning::invalid && mentions(answer.message, "running a job")) {
     throw rmgr::Error(rmgr::Status::busy, what + " was refused: it is running a job.");

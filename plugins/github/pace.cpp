@@ -11,9 +11,9 @@ constexpr int kMaxDoublings = 5;  // 30 s doubled five times is past the longest
 }  // namespace
 
 std::optional<Pace::Wait> Pace::wait(Millis now, std::size_t fingerprint) const {
-  if (now < held_until_) return Wait{false, held_until_ - now};
+  if (now < held_until_) return Wait{std::nullopt, held_until_ - now};
   if (rejections_ > 0 && fingerprint == rejected_ && now < quiet_until_)
-    return Wait{true, quiet_until_ - now};
+    return Wait{state_, quiet_until_ - now};
   return std::nullopt;
 }
 
@@ -21,8 +21,9 @@ void Pace::limited(Millis now, Millis duration) {
   held_until_ = std::max(held_until_, now + std::clamp(duration, Millis{0}, kLongestHold));
 }
 
-void Pace::rejected(Millis now, std::size_t fingerprint) {
+void Pace::rejected(Millis now, std::size_t fingerprint, CredentialState state) {
   if (fingerprint != rejected_) rejections_ = 0;
+  state_ = state;
   rejected_ = fingerprint;
   const auto quiet = kFirstQuiet * (1 << std::min(rejections_, kMaxDoublings));
   quiet_until_ = now + std::min<Millis>(quiet, kLongestHold);

@@ -20,7 +20,7 @@ Packages::Packages(rmgr::Host host, std::string_view config_json)
 std::vector<rmgr::Package> Packages::catalog(const rmgr::Call& call, const rmgr::PackageQuery& query) {
   const auto path = target_path(query.target).path + "/actions/runners/downloads";
   const auto what = "Listing the runner packages for " + std::string(query.target);
-  auto [response, answer] = session_.send(call, http::Method::get, path, "", what);
+  auto [response, answer] = session_.send(call, query.target, http::Method::get, path, "", what);
   if (answer.meaning != Meaning::success && answer.meaning != Meaning::not_modified) {
     throw session_.failed(answer, what,
                           "Check the target's name, and that the token may administer its runners.");

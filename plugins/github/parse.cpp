@@ -211,6 +211,29 @@ std::optional<std::vector<Download>> parse_downloads(std::string_view body) {
   return rows;
 }
 
+std::optional<Installed> parse_installation(std::string_view body) {
+  const auto json = parse(body, false);
+  const auto id = json ? id_of(*json, "id") : std::nullopt;
+  if (!id) return std::nullopt;
+  const auto* suspended = member(*json, "suspended_at");
+  return Installed{*id, suspended != nullptr && !suspended->is_null()};
+}
+
+std::optional<AccessToken> parse_access_token(std::string_view body) {
+  auto json = parse(body, false);
+  if (!json || !json->is_object() || !json->contains("token") || !(*json)["token"].is_string())
+    return std::nullopt;
+  std::optional<AccessToken> result;
+  auto& token = (*json)["token"].get_ref<std::string&>();
+  auto end = text(*json, "expires_at");
+  // It becomes the value of a header.
+  const bool plain = std::all_of(token.begin(), token.end(), [](char c) { return c > ' ' && c < '\x7f'; });
+  if (plain && end && !token.empty() && token.size() <= RMGR_SECRET_MAX)
+    result.emplace(AccessToken{rmgr::Secret(std::string_view(token)), std::move(*end)});
+  rmgr::wipe(token.data(), token.size());
+  return result;
+}
+
 std::string parse_message(std::string_view body) {
   const auto json = parse(body, false);
   if (!json) return {};

@@ -44,6 +44,19 @@ struct Download {
 };
 std::optional<std::vector<Download>> parse_downloads(std::string_view body);
 
+// An App's installation, and a token for one.
+struct Installed {
+  std::int64_t id = 0;
+  bool suspended = false;
+};
+std::optional<Installed> parse_installation(std::string_view body);
+struct AccessToken {
+  rmgr::Secret token;
+  std::string expires_at;
+};
+// The body is the caller's to wipe.
+std::optional<AccessToken> parse_access_token(std::string_view body);
+
 // The `message` of an error body and those of its `errors`, or an empty text.
 std::string parse_message(std::string_view body);
 

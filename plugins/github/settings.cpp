@@ -21,6 +21,21 @@ void check_proxy(const std::string& text) {
     refuse("The proxy's URL carries credentials; give them as proxy_credentials, a secret reference.");
 }
 
+AppSettings app_of(const nlohmann::json& json) {
+  AppSettings app;
+  const bool by_id = json.contains("id");
+  if (by_id == json.contains("client_id")) {
+    refuse(by_id ? "The app has both id and client_id; give one of them."
+                 : "The app has neither client_id nor id; give one of them.");
+  }
+  app.issuer =
+      by_id ? std::to_string(json.at("id").get<std::int64_t>()) : json.at("client_id").get<std::string>();
+  app.private_key = json.value("private_key", "");
+  if (app.private_key.empty()) refuse("The app has no private_key; give the reference of a PEM file.");
+  if (json.contains("installation_id")) app.installation_id = json.at("installation_id").get<std::int64_t>();
+  return app;
+}
+
 }  // namespace
 
 Settings parse_settings(std::string_view text) {
@@ -39,7 +54,10 @@ Settings parse_settings(std::string_view text) {
     settings.stall_timeout = std::chrono::seconds{json.value("stall_timeout_seconds", 30)};
     settings.page_size = json.value("page_size", 100);
     settings.parallel = json.value("parallel_requests", 8);
-    if (settings.token.empty()) refuse("The token is missing; give the reference of a secret.");
+    if (json.contains("app")) settings.app = app_of(json.at("app"));
+    if (settings.app && !settings.token.empty()) refuse("There are a token and an app; give one of the two.");
+    if (!settings.app && settings.token.empty())
+      refuse("There is no credential; give token, the reference of a secret, or app.");
     if (!settings.http.ca_bundle.empty() && !settings.http.ca_bundle.starts_with('/')) {
       refuse("The path of the CA bundle is not absolute.");
     }

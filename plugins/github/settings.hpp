@@ -2,6 +2,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -10,10 +12,17 @@
 
 namespace plugins::github {
 
+struct AppSettings {
+  std::string issuer;       // client id, or the App's id as text
+  std::string private_key;  // reference of the secret
+  std::optional<std::int64_t> installation_id;
+};
+
 struct Settings {
   Endpoint endpoint;
-  std::string token;              // reference of the secret
-  std::string proxy_credentials;  // reference of the secret `user:password`; empty: none
+  std::string token;               // reference of the secret; empty: an App
+  std::optional<AppSettings> app;  // nothing: a token
+  std::string proxy_credentials;   // reference of the secret `user:password`; empty: none
   http::Options http;
   std::chrono::seconds stall_timeout{30};
   int page_size = 100;
@@ -24,10 +33,20 @@ struct Settings {
 inline constexpr std::string_view kSchema = R"({
   "type": "object",
   "additionalProperties": false,
-  "required": ["token"],
   "properties": {
     "url": {"type": "string", "minLength": 1, "description": "Base URL: https://github.com (the default), https://NAME.ghe.com or the one of a GitHub Enterprise Server."},
-    "token": {"type": "string", "minLength": 1, "x-secret": true, "description": "Reference of a personal access token: file:PATH, env:NAME or credential:NAME."},
+    "token": {"type": "string", "minLength": 1, "x-secret": true, "description": "Reference of a personal access token: file:PATH, env:NAME or credential:NAME. Either this or app."},
+    "app": {
+      "type": "object",
+      "required": ["private_key"],
+      "description": "A GitHub App. Either this or token.",
+      "properties": {
+        "client_id": {"type": "string", "pattern": "^[A-Za-z0-9._-]+$", "maxLength": 64, "description": "Client id of the App. Either this or id."},
+        "id": {"type": "integer", "minimum": 1, "description": "Id of the App. Either this or client_id."},
+        "private_key": {"type": "string", "minLength": 1, "x-secret": true, "description": "Reference of the App's private key in PEM form: file:PATH or credential:NAME."},
+        "installation_id": {"type": "integer", "minimum": 1, "description": "The one installation to act as. Looked up for each owner unless given."}
+      }
+    },
     "allow_http": {"type": "boolean", "description": "Plain http, to a server on this machine only. On unless switched off."},
     "ca_bundle": {"type": "string", "description": "Absolute path of a PEM file with the certificate authorities to trust instead of the system's."},
     "proxy": {"type": "string", "description": "http://, https://, socks5:// or socks5h:// URL of a proxy, without credentials. The environment is not asked."},

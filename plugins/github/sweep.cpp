@@ -13,8 +13,8 @@ constexpr std::size_t kMaxRequests = 50'000;
 
 }  // namespace
 
-Sweep::Sweep(Session& session, const rmgr::Call& call)
-    : session_(session), call_(call), authorization_(session) {}
+Sweep::Sweep(Session& session, const rmgr::Call& call, std::string_view target)
+    : session_(session), call_(call), authorization_(session, call, target) {}
 
 void Sweep::add(Query query) { queries_.push_back(std::move(query)); }
 
@@ -42,16 +42,15 @@ void Sweep::run(const OnPage& page, const OnHidden& hidden) {
     if (const auto* failure = std::get_if<http::Failure>(&done->outcome))
       throw session_.failed(*failure, query.what);
     auto& response = std::get<http::Response>(done->outcome);
-    auto answer = session_.learn(response, authorization_.fingerprint());
-    answer.message = authorization_.scrub(std::move(answer.message));
+    const auto judged = authorization_.judge(response, flight.reading, query.what);
     if (const auto quota = github::quota_left_percent(response); quota >= 0) {
       quota_ = quota_ < 0 ? quota : std::min(quota_, quota);
     }
-    if (answer.meaning == Meaning::unauthorized) {
-      authorization_.rejected(flight.reading, query.what);
+    if (!judged) {
       ask(batch, flight);
       continue;
     }
+    const Answer& answer = *judged;
     if ((answer.meaning == Meaning::not_found && query.may_be_missing) ||
         (answer.meaning == Meaning::denied && query.may_be_denied)) {
       unchanged_ = false;

@@ -22,7 +22,7 @@ struct Query {
 // One look at the server by one call. Not thread-safe. Every page of every query is seen, or run throws.
 class Sweep {
  public:
-  Sweep(Session& session, const rmgr::Call& call);
+  Sweep(Session& session, const rmgr::Call& call, std::string_view target);
 
   void add(Query query);
   // Asks until nothing is left; both functions may add more. `hidden` hears of queries that may be missing or

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include "stage.hpp"
 
@@ -21,6 +22,53 @@ int exit_code_of_run(Stage& stage) {
 TEST(Refusal, a_wrong_configuration_ends_with_three) {
   Stage stage(1);
   std::ofstream(stage.agent().config_file(), std::ios::app) << "polcies: []\n";
+  EXPECT_EQ(exit_code_of_run(stage), 3);
+}
+
+// Standard error goes to a file of the stage.
+std::string said_by_run(Stage& stage) {
+  const std::string file = stage.path("said");
+  testkit::run_program(
+      {"/bin/sh", "-c",
+       stage.setup().bin + "/runner-manager run --config " + stage.agent().config_file() + " 2> " + file},
+      nullptr);
+  std::ifstream input(file);
+  return {std::istreambuf_iterator<char>(input), {}};
+}
+
+TEST(Refusal, a_configuration_that_a_plugin_does_not_take_ends_with_three_at_its_place) {
+  Stage stage(1, [](testkit::AgentSetup& setup) {
+    setup.credential = "token: \"env:RMGR_NOT_SET\", page_size: 0, tokn: x";
+  });
+  EXPECT_EQ(exit_code_of_run(stage), 3);
+  const std::string said = said_by_run(stage);
+  for (const char* part :
+       {"config.yaml:", "config.page_size: must be at least 1.", "config.tokn: is not known;",
+        "config.token: The secret env:RMGR_NOT_SET cannot be used: the variable is not set.",
+        "6 problems; nothing was started"}) {
+    EXPECT_NE(said.find(part), std::string::npos) << part << " in " << said;
+  }
+  EXPECT_FALSE(fs::exists(stage.agent().state())) << "nothing was made";
+}
+
+TEST(Refusal, a_plugin_of_the_wrong_kind_ends_with_three) {
+  Stage stage(1, [](testkit::AgentSetup& setup) { setup.provider = "github"; });
+  EXPECT_EQ(exit_code_of_run(stage), 3);
+  EXPECT_NE(said_by_run(stage).find(
+                "the plugin github is no execution-provider; it offers gateway, package-source"),
+            std::string::npos);
+}
+
+TEST(Refusal, a_secret_file_that_is_missing_ends_with_three) {
+  Stage stage(1);
+  fs::remove(stage.path("token"));
+  EXPECT_EQ(exit_code_of_run(stage), 3);
+  EXPECT_NE(said_by_run(stage).find("cannot be used: there is no such file."), std::string::npos);
+}
+
+TEST(Refusal, a_configuration_file_that_is_missing_ends_with_three) {
+  Stage stage(1);
+  fs::remove(stage.agent().config_file());
   EXPECT_EQ(exit_code_of_run(stage), 3);
 }
 

@@ -139,18 +139,19 @@ void Agent::write_configuration() const {
   const std::string accounts = !setup_.provider_config.empty() ? setup_.provider_config
                                : ::geteuid() == 0              ? range
                                                                : "{allow_shared_account: true}";
+  const std::string credential =
+      setup_.credential.empty() ? "token: \"file:" + token_file + "\"" : setup_.credential;
+  const std::string github = "{url: \"" + setup_.github_url + "\", " + credential + ", allow_http: true}\n";
   std::ostringstream yaml;
   yaml << "state: " << state() << "\n"
        << "host: {capacity: " << setup_.capacity << ", drain_timeout: " << setup_.drain_timeout << "}\n"
        << "polling: {quiet: " << setup_.poll << ", active: " << setup_.poll << ", allow_below_floor: true}\n"
        << "log: {level: debug, file: " << log_file() << "}\n"
        << "plugins: {directories: [" << setup_.plugins << "]}\n"
-       << "gateways:\n  - name: github\n    plugin: github\n    required: true\n    config: {url: \""
-       << setup_.github_url << "\", token: \"file:" << token_file << "\", allow_http: true}\n"
+       << "gateways:\n  - name: github\n    plugin: github\n    required: true\n    config: " << github
        << "package_sources:\n  - name: packages\n    required: true\n";
   if (setup_.mirror.empty()) {
-    yaml << "    plugin: github\n    config: {url: \"" << setup_.github_url
-         << "\", token: \"file:" << token_file << "\", allow_http: true}\n";
+    yaml << "    plugin: github\n    config: " << github;
   } else {
     yaml << "    plugin: mirror\n    config: {directory: " << setup_.mirror << "}\n";
   }

@@ -29,6 +29,7 @@ struct AgentSetup {
   std::string provider_config;  // YAML flow mapping; empty: job accounts if root, else the shared account
   std::string github_url;
   std::string token;
+  std::string credential;  // YAML of the plugin's credential; empty: the token from a file
   int capacity = 2;
   std::string poll = "200ms";
   std::string mirror;  // a directory of packages; empty: packages come from GitHub

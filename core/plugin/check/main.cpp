@@ -1,6 +1,7 @@
 // rmgr-plugin-check LIBRARY PLUGIN INTERFACE INSTANCE < CONFIGURATION: runs a plugin through the calls that
 // the daemon makes before it relies on it. Exit code 0, or 97 after one sentence. The daemon runs it before
-// it loads a library and before it makes an instance.
+// it loads a library and before it makes an instance. rmgr-plugin-check LIBRARY PLUGIN --schemas loads it and
+// prints {interface id: schema}, for the configuration.
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "plugin/checker.hpp"
 #include "plugin/instance.hpp"
@@ -160,18 +162,43 @@ Result<void> check(const std::string& path, const std::string& id, const std::st
   return {};
 }
 
+Result<void> show_schemas(const std::string& path, const std::string& id) {
+  SilentLog log;
+  begin("Loading it");
+  auto library = plugin::Library::load(path, id, std::make_shared<plugin::Ports>(log, plugin::HostOptions{}));
+  if (!library) return library.error();
+  std::string all;
+  for (const std::string& interface : (*library)->interfaces()) {
+    const auto component = (*library)->component(interface);
+    if (!component) return component.error();
+    const std::string schema(plugin::view_of((*component)->config_schema()));
+    if (const auto read = plugin::check_config(schema, "{}"); !read) return read.error();
+    // An interface id needs no escapes, and the schema is JSON, as was just seen.
+    all += (all.empty() ? "{\"" : ",\"") + interface + "\":" + schema;
+  }
+  if (all.empty()) return Error{ErrorCode::invalid, "It offers no interface.", {}};
+  std::printf("%s}\n", all.c_str());
+  std::fflush(stdout);
+  return {};
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 5) {
-    std::fputs("usage: rmgr-plugin-check LIBRARY PLUGIN INTERFACE INSTANCE < CONFIGURATION\n", stderr);
+  const bool schemas = argc == 4 && std::string_view(argv[3]) == "--schemas";
+  if (argc != 5 && !schemas) {
+    std::fputs(
+        "usage: rmgr-plugin-check LIBRARY PLUGIN INTERFACE INSTANCE < CONFIGURATION\n"
+        "       rmgr-plugin-check LIBRARY PLUGIN --schemas\n",
+        stderr);
     return 2;
   }
   ::prctl(PR_SET_DUMPABLE, 0);  // its configuration may name secrets, which it reads
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   try {
     const std::string config{std::istreambuf_iterator<char>(std::cin), {}};
-    const auto result = check(argv[1], argv[2], argv[3], InstanceName(argv[4]), config);
+    const auto result = schemas ? show_schemas(argv[1], argv[2])
+                                : check(argv[1], argv[2], argv[3], InstanceName(argv[4]), config);
     // Threads that a plugin left behind must not outlive what they use, so nothing is taken down any more.
     if (result) std::_Exit(0);
     std::fprintf(stderr, "%s\n", result.error().message.c_str());

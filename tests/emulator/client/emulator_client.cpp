@@ -253,7 +253,27 @@ void EmulatorClient::change_settings(const SettingsChange& change) const {
   put("rate_limit", change.rate_limit);
   put("rate_remaining", change.rate_remaining);
   put("token", change.token);
+  put("token_expires_at_ms", change.token_expires_at_ms);
+  put("clock_offset_ms", change.clock_offset_ms);
   control(*this, "POST", "settings", body);
+}
+
+void EmulatorClient::change_app(const AppChange& change) const {
+  json body{{"expire_tokens", change.expire_tokens}, {"installations", json::array()}};
+  const auto put = [&](const char* name, const auto& value) {
+    if (value) body[name] = *value;
+  };
+  put("id", change.id);
+  put("client_id", change.client_id);
+  put("public_key", change.public_key);
+  put("revoked", change.revoked);
+  put("token_lifetime_ms", change.token_lifetime_ms);
+  put("suspend", change.suspend);
+  put("resume", change.resume);
+  put("uninstall", change.uninstall);
+  for (const auto& one : change.installations)
+    body["installations"].push_back({{"id", one.id}, {"account", one.account}});
+  control(*this, "POST", "app", body);
 }
 
 void EmulatorClient::deprecate(const std::string& runner_version) const {

@@ -117,6 +117,27 @@ struct SettingsChange {
   std::optional<std::int64_t> rate_limit{};
   std::optional<std::int64_t> rate_remaining{};
   std::optional<std::string> token{};
+  std::optional<std::int64_t> token_expires_at_ms{};
+  std::optional<std::int64_t> clock_offset_ms{};
+};
+
+struct InstallationSpec {
+  std::int64_t id = 0;
+  std::string account;
+};
+
+// Only what is set changes; there is one App, and none before its public key is given.
+struct AppChange {
+  std::optional<std::int64_t> id{};
+  std::optional<std::string> client_id{};
+  std::optional<std::string> public_key{};  // PEM
+  std::optional<bool> revoked{};            // the key
+  std::optional<std::int64_t> token_lifetime_ms{};
+  std::vector<InstallationSpec> installations{};  // added
+  std::optional<std::int64_t> suspend{};
+  std::optional<std::int64_t> resume{};
+  std::optional<std::int64_t> uninstall{};
+  bool expire_tokens = false;  // all that were handed out so far
 };
 
 struct ApiReply {
@@ -154,6 +175,7 @@ class EmulatorClient {
   void remove_fault(std::int64_t id) const;
   void clear_faults() const;
   void change_settings(const SettingsChange& change) const;
+  void change_app(const AppChange& change) const;
   void deprecate(const std::string& runner_version) const;
   // `checksum`: empty publishes the true one, "absent" none, anything else as it stands.
   void offer_package(const std::string& file, const std::string& checksum = "") const;

@@ -30,17 +30,6 @@ std::string etag_of(std::string_view body) {
   return "W/\"" + std::string(text.data(), end) + "\"";
 }
 
-bool authorized(const Request& request, const std::string& token) {
-  const std::string value = request.header("authorization");
-  for (const std::string_view scheme : {"bearer ", "token "}) {
-    if (value.size() > scheme.size() &&
-        equal_fold(std::string_view(value).substr(0, scheme.size()), scheme)) {
-      return token.empty() || std::string_view(value).substr(scheme.size()) == token;
-    }
-  }
-  return false;
-}
-
 }  // namespace
 
 App::App(HttpServer& server, Settings settings, Packages packages)
@@ -49,7 +38,7 @@ App::App(HttpServer& server, Settings settings, Packages packages)
       packages_(std::move(packages)),
       rest_api_(world_, packages_, settings_),
       runner_api_(world_, faults_, settings_, server_),
-      control_api_({world_, faults_, packages_, log_, settings_, runner_api_, server_}) {}
+      control_api_({world_, faults_, packages_, log_, settings_, runner_api_, server_, app_auth_}) {}
 
 void App::handle(Request request, const std::shared_ptr<Exchange>& exchange) {
   if (is_control(request)) return exchange->respond(control_api_.handle(request));
@@ -90,8 +79,17 @@ void App::execute(const Request& request, const std::shared_ptr<Exchange>& excha
 }
 
 Response App::rest(const Request& request, Millis view_age) {
-  if (!authorized(request, settings_.token)) return error_response(401, "Bad credentials");
   const Millis now = wall_clock_ms();
+  const Millis server_now = now + settings_.clock_offset_ms;
+  if (AppAuth::serves(request)) return app_auth_.handle(request, server_now);
+  const std::string credential = credential_of(request);
+  if (app_auth_.issued(credential)) {
+    if (auto refused = app_auth_.refusal(credential, request, server_now)) return *refused;
+  } else {
+    const bool over = settings_.token_expires_at_ms > 0 && settings_.token_expires_at_ms <= server_now;
+    if (credential.empty() || over || (!settings_.token.empty() && credential != settings_.token))
+      return error_response(401, "Bad credentials");
+  }
   const bool free = request.path == "/rate_limit";
   if (!free && settings_.rate_remaining <= 0)
     return error_response(403, "API rate limit exceeded for user ID 1.");
@@ -150,13 +148,18 @@ Response App::download(const Request& request) const {
 }
 
 void App::add_common_headers(Response& response, bool rest) {
-  const std::int64_t now = wall_clock_ms();
+  const std::int64_t now = wall_clock_ms() + settings_.clock_offset_ms;
   response.set_header("Date", http_date(now));
   response.set_header("Server", "github-emulator");
   if (!rest) return;
   response.set_header("X-GitHub-Request-Id", "E0:" + std::to_string(++answers_));
   response.set_header("X-GitHub-Media-Type", "github.v3; format=json");
   response.set_header("X-GitHub-Enterprise-Version", "3.17.0");
+  if (settings_.token_expires_at_ms > 0 && response.status < 400) {
+    std::string end = iso_time(settings_.token_expires_at_ms);
+    end.replace(end.find('T'), 1, " ").replace(end.find('Z'), 1, " UTC");
+    response.set_header("GitHub-Authentication-Token-Expiration", end);
+  }
   const auto add = [&](std::string_view name, std::int64_t value) {
     for (const auto& [key, present] : response.headers) {
       if (equal_fold(key, name)) return;  // a fault has said otherwise

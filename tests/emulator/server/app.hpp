@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "server/app_auth.hpp"
 #include "server/control_api.hpp"
 #include "server/exchange.hpp"
 #include "server/faults.hpp"
@@ -35,6 +36,7 @@ class App {
   World world_;
   Faults faults_;
   RequestLog log_;
+  AppAuth app_auth_;
   RestApi rest_api_;
   RunnerApi runner_api_;
   ControlApi control_api_;

@@ -157,6 +157,10 @@ Response ControlApi::post(const Request& request) {
     settings.rate_limit = body.value("rate_limit", settings.rate_limit);
     settings.rate_remaining = body.value("rate_remaining", settings.rate_remaining);
     settings.token = body.value("token", settings.token);
+    settings.token_expires_at_ms = body.value("token_expires_at_ms", settings.token_expires_at_ms);
+    settings.clock_offset_ms = body.value("clock_offset_ms", settings.clock_offset_ms);
+  } else if (what == "app") {
+    parts_.app.change(body);
   } else if (what == "packages") {
     if (body.value("withdraw_all", false)) parts_.packages.withdraw_all();
     if (body.contains("file"))

@@ -1,6 +1,7 @@
 // How a test drives the emulator; README.md lists the calls. No credential: it is on loopback only.
 #pragma once
 
+#include "server/app_auth.hpp"
 #include "server/exchange.hpp"
 #include "server/faults.hpp"
 #include "server/http_server.hpp"
@@ -22,6 +23,7 @@ class ControlApi {
     Settings& settings;
     RunnerApi& runners;
     HttpServer& server;
+    AppAuth& app;
   };
   explicit ControlApi(const Parts& parts) : parts_(parts) {}
 

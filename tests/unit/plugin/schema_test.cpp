@@ -79,6 +79,21 @@ TEST(Schema, AValueIsNeverRepeated) {
     EXPECT_EQ(line.find("needle"), std::string::npos) << line;
 }
 
+TEST(Schema, ProblemsSayWhatTheyAreAboutAndSecretsAreListed) {
+  const auto checked = check_config(
+      R"({"type":"object","properties":{"s":{"type":"string","x-secret":true},"n":{"type":"integer"},
+          "l":{"type":"array","items":{"type":"string","x-secret":true}}}})",
+      R"({"s":"needle","n":"x","other":1,"l":["file:/a","needle","env:B"]})");
+  ASSERT_TRUE(checked);
+  std::string told;
+  for (const auto& one : checked->problems)
+    told += one.pointer + (one.about_key ? " key" : "") + (one.secret ? " secret" : "") + ";";
+  EXPECT_EQ(told, "/l/1 secret;/n;/other key;/s secret;");
+  ASSERT_EQ(checked->secrets.size(), 2U);
+  EXPECT_EQ(checked->secrets[0].pointer, "/l/0");
+  EXPECT_EQ(checked->secrets[1].reference, "env:B");
+}
+
 TEST(Schema, DefaultsAreFilledIn) {
   const auto checked = check_config(R"({"type":"object","properties":{
       "level":{"type":"integer","default":3},"inner":{"type":"object","default":{},"properties":{

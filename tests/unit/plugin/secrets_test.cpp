@@ -62,6 +62,16 @@ TEST_F(Secrets, AForeignFileIsRefused) {
   EXPECT_EQ(refusal(reference), ErrorCode::denied);
 }
 
+TEST_F(Secrets, OnlyAPemTextHasLines) {
+  const std::string pem = "-----BEGIN PRIVATE KEY-----\r\nAAAA\nBBBB\n-----END PRIVATE KEY-----";
+  EXPECT_EQ(read(file(pem + "\n")).first, pem);
+  EXPECT_EQ(refusal(file("-----BEGIN PRIVATE KEY-----\nneedle\x01\n-----END PRIVATE KEY-----")),
+            ErrorCode::invalid);
+  EXPECT_EQ(refusal(file("-----BEGIN PRIVATE KEY-----\nneedle")), ErrorCode::invalid);
+  EXPECT_EQ(refusal(file("needle\n-----BEGIN PRIVATE KEY-----\n-----END PRIVATE KEY-----")),
+            ErrorCode::invalid);
+}
+
 TEST_F(Secrets, UnusableValuesAreRefused) {
   EXPECT_EQ(refusal(file("")), ErrorCode::invalid);
   EXPECT_EQ(refusal(file(" \n")), ErrorCode::invalid);

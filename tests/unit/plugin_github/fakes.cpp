@@ -19,7 +19,7 @@ FakeHost::FakeHost() {
   clock_ = {sizeof(clock_),
             0,
             this,
-            [](void* ctx) { return host_of(ctx).now_.load() + 1'700'000'000'000; },
+            [](void* ctx) { return host_of(ctx).now_.load() + host_of(ctx).wall_base_.load(); },
             [](void* ctx) { return host_of(ctx).now_.load(); },
             [](void*, const rmgr_call*, std::int64_t) { return rmgr_status{RMGR_OK}; }};
   secrets_ = {sizeof(secrets_), 0, this,

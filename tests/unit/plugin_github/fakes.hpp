@@ -23,6 +23,8 @@ class FakeHost {
   FakeHost& operator=(const FakeHost&) = delete;
 
   [[nodiscard]] rmgr::Host host() const { return rmgr::Host(&host_); }
+  // What the wall clock shows now, in milliseconds since 1970.
+  void set_wall(std::int64_t wall) { wall_base_ = wall - now_; }
   void advance(std::chrono::milliseconds by) { now_ += by.count(); }
   void set_secret(const std::string& reference, const std::string& value);
   [[nodiscard]] int secret_reads() const { return reads_; }
@@ -34,6 +36,7 @@ class FakeHost {
   rmgr_clock_service clock_{};
   rmgr_secrets_service secrets_{};
   std::atomic<std::int64_t> now_{1'000'000};
+  std::atomic<std::int64_t> wall_base_{1'700'000'000'000};
   std::atomic<int> reads_{0};
   mutable std::mutex mutex_;
   std::map<std::string, std::string> values_;

@@ -223,7 +223,7 @@ TEST(Pace, TheLongestWishCountsAndNeverASum) {
   pace.limited(Millis{1000}, Millis{60'000});
   pace.limited(Millis{2000}, Millis{10'000});
   EXPECT_EQ(pace.wait(Millis{2000}, 1)->left, Millis{59'000});
-  EXPECT_FALSE(pace.wait(Millis{2000}, 1)->unauthorized);
+  EXPECT_FALSE(pace.wait(Millis{2000}, 1)->rejected);
   EXPECT_FALSE(pace.wait(Millis{61'000}, 1));
   pace.limited(Millis{100'000}, Millis{3'600'000});
   EXPECT_EQ(pace.wait(Millis{100'000}, 1)->left, kLongestHold);
@@ -237,7 +237,7 @@ TEST(Pace, QuietGrowsWithEachRejectionAndEnds) {
     pace.rejected(now, 7);
     const auto wait = pace.wait(now, 7);
     ASSERT_TRUE(wait);
-    EXPECT_TRUE(wait->unauthorized);
+    EXPECT_EQ(wait->rejected, CredentialState::rejected);
     EXPECT_EQ(wait->left, Millis{seconds * 1000});
     now += wait->left;
     EXPECT_FALSE(pace.wait(now, 7));

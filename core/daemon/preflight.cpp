@@ -1,0 +1,61 @@
+#include "daemon/preflight.hpp"
+
+#include "plugin/config_check.hpp"
+
+namespace agent::daemon {
+namespace {
+
+using config::Place;
+
+// What is missing stands nowhere, so its nearest surroundings are shown.
+Place place_of(const config::Instance& instance, std::string pointer, bool key) {
+  const auto& first = key ? instance.key_places : instance.value_places;
+  if (const auto found = first.find(pointer); found != first.end()) return found->second;
+  while (!pointer.empty()) {
+    pointer.erase(pointer.rfind('/'));
+    if (const auto found = instance.key_places.find(pointer); found != instance.key_places.end())
+      return found->second;
+  }
+  return instance.value_places.at("");
+}
+
+std::string dotted(const std::string& pointer) {
+  std::string text = "config" + pointer;
+  for (char& c : text)
+    c = c == '/' ? '.' : c;
+  return text;
+}
+
+}  // namespace
+
+std::vector<config::Problem> preflight(const config::Loaded& loaded, const std::string& name,
+                                       const std::string& checker) {
+  const config::Configuration& configuration = *loaded.configuration;
+  plugin::HostOptions options;
+  options.directories = configuration.plugin_directories;
+  options.checker = checker;
+  plugin::ConfigChecker checks(options);
+  std::vector<config::Finding> findings;
+  const auto look = [&](const std::vector<config::Instance>& instances, plugin::ComponentKind kind) {
+    for (const config::Instance& instance : instances) {
+      if (!instance.enabled) continue;
+      const auto found = checks.check({.name = instance.name,
+                                       .kind = kind,
+                                       .plugin = instance.plugin,
+                                       .config_json = instance.config_json,
+                                       .sha256 = instance.sha256,
+                                       .required = instance.required});
+      if (!found.plugin.empty()) findings.push_back({instance.plugin_place, found.plugin, false});
+      for (const plugin::SchemaProblem& problem : found.problems) {
+        findings.push_back({place_of(instance, problem.pointer, problem.about_key),
+                            dotted(problem.pointer) + ": " + problem.message, problem.secret});
+      }
+    }
+  };
+  look(configuration.gateways, plugin::ComponentKind::gateway);
+  look(configuration.package_sources, plugin::ComponentKind::package_source);
+  look(configuration.providers, plugin::ComponentKind::execution_provider);
+  return config::problems_of(loaded, name, findings);
+}
+
+}  // namespace agent::daemon

@@ -1,0 +1,50 @@
+#include "support/everything.hpp"
+
+#include <sqlite3.h>
+
+#include <fstream>
+#include <iterator>
+
+namespace testkit {
+
+namespace fs = std::filesystem;
+
+std::string contents(const fs::path& file) {
+  std::ifstream input(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(input), {}};
+}
+
+std::string journal_dump(const std::string& path) {
+  sqlite3* database = nullptr;
+  std::string dump;
+  if (sqlite3_open_v2(path.c_str(), &database, SQLITE_OPEN_READONLY, nullptr) != SQLITE_OK) return dump;
+  const auto append = [](void* into, int columns, char** values, char**) {
+    for (int column = 0; column < columns; ++column) {
+      if (values[column] != nullptr) static_cast<std::string*>(into)->append(values[column]).append("|");
+    }
+    return 0;
+  };
+  std::string tables;
+  sqlite3_exec(database, "SELECT name FROM sqlite_schema WHERE type='table'", append, &tables, nullptr);
+  std::size_t begin = 0;
+  for (std::size_t end = 0; (end = tables.find('|', begin)) != std::string::npos; begin = end + 1) {
+    const std::string select = "SELECT * FROM \"" + tables.substr(begin, end - begin) + "\"";
+    sqlite3_exec(database, select.c_str(), append, &dump, nullptr);
+  }
+  sqlite3_close(database);
+  return dump;
+}
+
+std::string all_command_lines() {
+  std::string lines;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
+    if (entry.path().filename().string().find_first_not_of("0123456789") == std::string::npos) {
+      lines += contents(entry.path() / "cmdline");
+      lines.push_back('\n');
+    }
+  }
+  return lines;
+}
+
+}  // namespace testkit
