@@ -41,7 +41,9 @@ function(rmgr_add_plugin name)
 
   add_library(${name} MODULE ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE rmgr::sdk)
-  target_compile_features(${name} PRIVATE cxx_std_20)
+  if(CMAKE_CXX_COMPILER_LOADED)
+    target_compile_features(${name} PRIVATE cxx_std_20)
+  endif()
   target_compile_definitions(${name} PRIVATE RMGR_PLUGIN_ID="${ARG_ID}" RMGR_PLUGIN_VERSION="${ARG_VERSION}"
     RMGR_PLUGIN_VENDOR="${ARG_VENDOR}")
   set_target_properties(${name} PROPERTIES PREFIX "" OUTPUT_NAME ${ARG_ID}
