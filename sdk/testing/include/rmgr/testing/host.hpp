@@ -67,8 +67,8 @@ struct HostOptions {
 // Outlives everything that was loaded through it. Thread-safe but for its construction and end.
 class Host {
  public:
-  explicit Host(HostOptions options = {}) : world_(std::make_shared<detail::World>()) {
-    script_ = std::make_shared<ScriptedProcesses>();
+  explicit Host(const HostOptions& options = {})
+      : world_(std::make_shared<detail::World>()), script_(std::make_shared<ScriptedProcesses>()) {
     world_->processes = options.processes ? options.processes : script_;
     world_->abi_major = options.abi_major;
     world_->abi_minor = options.abi_minor;

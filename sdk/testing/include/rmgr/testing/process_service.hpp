@@ -13,16 +13,15 @@ namespace rmgr::testing::detail {
 
 class ProcessService {
  public:
-  explicit ProcessService(World& world) {
-    service_ = {rmgr::detail::size_of<rmgr_process_service>(),
-                0,
-                &world,
-                &spawn_held,
-                &release,
-                &inspect,
-                &stop,
-                &forget};
-  }
+  explicit ProcessService(World& world)
+      : service_{rmgr::detail::size_of<rmgr_process_service>(),
+                 0,
+                 &world,
+                 &spawn_held,
+                 &release,
+                 &inspect,
+                 &stop,
+                 &forget} {}
   ProcessService(const ProcessService&) = delete;
   ProcessService& operator=(const ProcessService&) = delete;
   [[nodiscard]] const rmgr_process_service* service() const { return &service_; }
@@ -59,6 +58,20 @@ class ProcessService {
     return true;
   }
 
+  static ProcessSpec copy_spec(World& world, const rmgr_process_spec& spec) {
+    ProcessSpec wanted;
+    wanted.key = from_abi(spec.key);
+    wanted.directory = from_abi(spec.directory);
+    const bool sound = copy(world, spec.argv, spec.argc, wanted.argv) &&
+                       copy(world, spec.environment, spec.environment_count, wanted.environment) &&
+                       account(spec.uid, wanted.uid) && account(spec.gid, wanted.gid) &&
+                       !wanted.argv.empty() && wanted.argv.front().starts_with('/') &&
+                       wanted.directory.starts_with('/');
+    if (sound) return wanted;
+    world.record.violation("process service", "arguments, environment, directory or account are unusable");
+    throw Error(Status::invalid, "The process service was asked for an unusable process.");
+  }
+
   static rmgr_status RMGR_CALL spawn_held(void* ctx, const rmgr_call* call, const rmgr_process_spec* spec,
                                           const rmgr_identity_sink* sink, const rmgr_error* error) noexcept {
     World& world = *static_cast<World*>(ctx);
@@ -66,19 +79,7 @@ class ProcessService {
       return wrong(world, error, "the specification is incomplete");
     if (const char* what = mistake(world, call, spec->key)) return wrong(world, error, what);
     return rmgr::detail::guard(error, [&] {
-      ProcessSpec wanted;
-      wanted.key = from_abi(spec->key);
-      wanted.directory = from_abi(spec->directory);
-      const bool sound = copy(world, spec->argv, spec->argc, wanted.argv) &&
-                         copy(world, spec->environment, spec->environment_count, wanted.environment) &&
-                         account(spec->uid, wanted.uid) && account(spec->gid, wanted.gid) &&
-                         !wanted.argv.empty() && wanted.argv.front().front() == '/' &&
-                         wanted.directory.substr(0, 1) == "/";
-      if (!sound) {
-        world.record.violation("process service",
-                               "arguments, environment, directory or account are unusable");
-        throw Error(Status::invalid, "The process service was asked for an unusable process.");
-      }
+      const ProcessSpec wanted = copy_spec(world, *spec);
       const ProcessIdentity identity = world.processes->spawn_held(wanted);
       const rmgr_process_identity item = to_abi(identity);
       rmgr::detail::expect_taken(sink->write(sink->ctx, &item));
@@ -134,7 +135,7 @@ class ProcessService {
     return rmgr::detail::guard(error, [&] { world.processes->forget(from_abi(key)); });
   }
 
-  rmgr_process_service service_{};
+  rmgr_process_service service_;
 };
 
 }  // namespace rmgr::testing::detail
