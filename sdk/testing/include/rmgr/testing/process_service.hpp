@@ -78,6 +78,7 @@ class ProcessService {
     if (spec == nullptr || spec->struct_size < sizeof(rmgr_process_spec) || sink == nullptr)
       return wrong(world, error, "the specification is incomplete");
     if (const char* what = mistake(world, call, spec->key)) return wrong(world, error, what);
+    // cppcheck-suppress throwInNoexceptFunction ; nothing leaves the guard
     return rmgr::detail::guard(error, [&] {
       const ProcessSpec wanted = copy_spec(world, *spec);
       const ProcessIdentity identity = world.processes->spawn_held(wanted);
