@@ -5,7 +5,7 @@ ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 export ROOT
 
 PACKAGES=(
-  g++ cmake ninja-build ccache mold pkg-config git
+  g++ clang cmake ninja-build ccache mold pkg-config git
   libboost1.81-dev libsqlite3-dev libyaml-cpp-dev libcurl4-openssl-dev libssl-dev libspdlog-dev libfmt-dev
   nlohmann-json3-dev libarchive-dev libcli11-dev libgtest-dev libgmock-dev
 )

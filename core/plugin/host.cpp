@@ -90,7 +90,7 @@ struct PluginHost::State {
 };
 
 Result<Discovered> PluginHost::State::find(const std::string& id) const {
-  for (Discovered& found : discover_plugins(options.directories, options.trust_any_owner)) {
+  for (Discovered& found : discover_plugins(options.directories, options.trust_any_owner, options.abi)) {
     if (found.manifest.id != id) continue;
     if (found.refusal) return plugin_error(ErrorCode::invalid, id, *found.refusal);
     return Result<Discovered>(std::move(found));
@@ -276,7 +276,7 @@ PluginHost::~PluginHost() {
 }
 
 std::vector<Discovered> PluginHost::discover() const {
-  return discover_plugins(state_->options.directories, state_->options.trust_any_owner);
+  return discover_plugins(state_->options.directories, state_->options.trust_any_owner, state_->options.abi);
 }
 
 Result<void> PluginHost::add_instance(const InstanceSpec& spec) {

@@ -12,6 +12,7 @@
 #include "observe/log.hpp"
 #include "plugin/components.hpp"
 #include "plugin/lane.hpp"
+#include "plugin/version.hpp"
 
 namespace agent::plugin {
 
@@ -74,6 +75,7 @@ struct HostOptions {
   KvPort* kv = nullptr;
   ProcessPort* process = nullptr;
   LoadingMarks marks;
+  AbiVersion abi;                // tests only: the version that this host claims to offer
   bool trust_any_owner = false;  // tests only: skip the owner and mode checks
   std::string checker;  // rmgr-plugin-check: loads each new library in a child first; empty: no such check
   domain::Millis checker_patience{20'000};

@@ -42,10 +42,6 @@ Result<const rmgr_plugin_entry_t*> map_library(const std::string& path) {
   }
 }
 
-std::string version_text(std::uint16_t major, std::uint16_t minor) {
-  return std::to_string(major) + "." + std::to_string(minor);
-}
-
 // Keeps what init says when it fails.
 struct InitError {
   std::string message;
@@ -59,14 +55,11 @@ struct InitError {
 
 }  // namespace
 
-Result<void> check_entry(const rmgr_plugin_entry_t& entry, std::string_view id) {
+Result<void> check_entry(const rmgr_plugin_entry_t& entry, std::string_view id, AbiVersion host) {
   if (entry.magic != RMGR_PLUGIN_MAGIC)
     return refuse("Its entry object is not that of a plugin (wrong magic number).");
-  if (entry.abi_major != RMGR_ABI_MAJOR || entry.need_host_minor > RMGR_ABI_MINOR ||
-      (RMGR_ABI_MAJOR == 0 && entry.abi_minor != RMGR_ABI_MINOR))
-    return refuse("It was built for plugin ABI " + version_text(entry.abi_major, entry.abi_minor) +
-                  " and this host offers " + version_text(RMGR_ABI_MAJOR, RMGR_ABI_MINOR) +
-                  "; install a build for this version.");
+  if (const auto refusal = refuse_version({entry.abi_major, entry.abi_minor}, entry.need_host_minor, host))
+    return refuse(*refusal);
   if (entry.struct_size < sizeof(rmgr_plugin_entry_t))
     return refuse("Its entry object is too short; build it anew.");
   if (entry.descriptor == nullptr || entry.init == nullptr || entry.deinit == nullptr ||
@@ -86,7 +79,7 @@ Result<std::shared_ptr<Library>> Library::load(const std::string& path, const st
                                                std::shared_ptr<Ports> ports) {
   const Result<const rmgr_plugin_entry_t*> entry = map_library(path);
   if (!entry) return entry.error();
-  const Result<void> sound = check_entry(**entry, id);
+  const Result<void> sound = check_entry(**entry, id, ports->abi());
   if (!sound) return sound.error();
   auto services = std::make_unique<Services>(std::move(ports), id, domain::InstanceName());
   InitError reason;

@@ -8,13 +8,14 @@
 
 #include "domain/result.hpp"
 #include "plugin/services.hpp"
+#include "plugin/version.hpp"
 #include "rmgr/abi/entry.h"
 
 namespace agent::plugin {
 
 // Every rule about the entry object that can be looked at before a function of the plugin runs. `id` is the
-// manifest's.
-domain::Result<void> check_entry(const rmgr_plugin_entry_t& entry, std::string_view id);
+// manifest's, `host` the version that this host offers.
+domain::Result<void> check_entry(const rmgr_plugin_entry_t& entry, std::string_view id, AbiVersion host = {});
 
 class Library {
  public:

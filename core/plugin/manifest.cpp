@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <system_error>
@@ -60,22 +61,19 @@ std::optional<std::string> read_bounded(const fs::path& path) {
   return text;
 }
 
-std::string version_text(int major, int minor) { return std::to_string(major) + "." + std::to_string(minor); }
-
-std::optional<std::string> refuse_manifest(const Manifest& manifest) {
+std::optional<std::string> refuse_manifest(const Manifest& manifest, AbiVersion host) {
   if (manifest.platform != this_platform())
     return "It was built for " + one_line(manifest.platform, 64) + " and this is " + this_platform() +
            "; install the build for this platform.";
-  if (manifest.abi_major != RMGR_ABI_MAJOR || (RMGR_ABI_MAJOR == 0 && manifest.abi_minor != RMGR_ABI_MINOR))
-    return "It was built for plugin ABI " + version_text(manifest.abi_major, manifest.abi_minor) +
-           " and this host offers " + version_text(RMGR_ABI_MAJOR, RMGR_ABI_MINOR) +
-           "; install a build for this version.";
-  return std::nullopt;
+  // A manifest does not say which minor the library needs; its entry object does.
+  return refuse_version(
+      {static_cast<std::uint16_t>(manifest.abi_major), static_cast<std::uint16_t>(manifest.abi_minor)}, 0,
+      host);
 }
 
 // Fills `found`. The text is read also where it is not trusted, so that the refusal stands under the plugin's
 // id.
-void examine(const fs::path& manifest_path, bool trust_any_owner, Discovered& found) {
+void examine(const fs::path& manifest_path, bool trust_any_owner, AbiVersion host, Discovered& found) {
   const auto text = read_bounded(manifest_path);
   if (!text) {
     found.refusal = "Its manifest cannot be read, is no file or is larger than 64 KiB; install it anew.";
@@ -99,7 +97,7 @@ void examine(const fs::path& manifest_path, bool trust_any_owner, Discovered& fo
   } else if (!trust_any_owner) {
     found.refusal = untrusted(library.string());
   }
-  if (!found.refusal) found.refusal = refuse_manifest(found.manifest);
+  if (!found.refusal) found.refusal = refuse_manifest(found.manifest, host);
 }
 
 std::vector<fs::path> manifests_in(const fs::path& directory, std::error_code& failure) {
@@ -135,6 +133,10 @@ Result<Manifest> parse_manifest(std::string_view text) {
   if (!made_of(manifest.library, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") ||
       manifest.library.starts_with('.'))
     return wrong("library must be the plain name of a file beside it");
+  constexpr int most = std::numeric_limits<std::uint16_t>::max();
+  for (const int number : {manifest.abi_major, manifest.abi_minor}) {
+    if (number < 0 || number > most) return wrong("abi");
+  }
   if (manifest.interfaces.empty() || manifest.interfaces.size() > most_interfaces) return wrong("interfaces");
   for (const std::string& id : manifest.interfaces) {
     if (!made_of(id, "abcdefghijklmnopqrstuvwxyz0123456789-./")) return wrong("interfaces");
@@ -167,7 +169,8 @@ std::optional<std::string> untrusted(const std::string& path) {
   }
 }
 
-std::vector<Discovered> discover_plugins(const std::vector<std::string>& directories, bool trust_any_owner) {
+std::vector<Discovered> discover_plugins(const std::vector<std::string>& directories, bool trust_any_owner,
+                                         AbiVersion host) {
   std::vector<Discovered> all;
   std::set<std::string> ids;
   for (const std::string& directory : directories) {
@@ -187,7 +190,7 @@ std::vector<Discovered> discover_plugins(const std::vector<std::string>& directo
       if (all.size() >= most_manifests) return all;
       Discovered found;
       found.path = path.string();
-      examine(path, trust_any_owner, found);
+      examine(path, trust_any_owner, host, found);
       if (!found.manifest.id.empty() && !ids.insert(found.manifest.id).second)
         found.refusal = "Another plugin of the same id was found before it; remove one of them.";
       all.push_back(std::move(found));

@@ -23,8 +23,10 @@ std::string this_platform();
 std::optional<std::string> untrusted(const std::string& path);
 
 // What the *.manifest.json of the directories say, in the order of the directories and then by name; at most
-// 256. A directory that cannot be read is one entry with a refusal.
-std::vector<Discovered> discover_plugins(const std::vector<std::string>& directories, bool trust_any_owner);
+// 256. A directory that cannot be read is one entry with a refusal. `host` is the version that this host
+// offers.
+std::vector<Discovered> discover_plugins(const std::vector<std::string>& directories, bool trust_any_owner,
+                                         AbiVersion host = {});
 
 // SHA-256 of a file as 64 hex digits. At most 1 GiB is read.
 domain::Result<std::string> file_digest(const std::string& path);

@@ -61,7 +61,7 @@ Services::Services(std::shared_ptr<Ports> ports, std::string plugin, domain::Ins
     : ports_(std::move(ports)),
       plugin_(std::move(plugin)),
       instance_(std::move(instance)),
-      library_host_{sizeof(rmgr_host), RMGR_ABI_MAJOR, RMGR_ABI_MINOR, this, &find_service},
+      library_host_{sizeof(rmgr_host), ports_->abi().major, ports_->abi().minor, this, &find_service},
       instance_host_{sizeof(rmgr_instance_host), 0, this, to_abi(instance_.str()), &find_service},
       log_(make_log_service(this)),
       clock_(make_clock_service(this)),

@@ -24,7 +24,11 @@ namespace agent::plugin {
 class Ports {
  public:
   Ports(observe::Log& log, const HostOptions& options)
-      : log_(&log), kv_(options.kv), process_(options.process), work_directory_(options.work_directory) {}
+      : log_(&log),
+        kv_(options.kv),
+        process_(options.process),
+        work_directory_(options.work_directory),
+        abi_(options.abi) {}
 
   // `use` runs only while the daemon's ends are there; answers whether it ran.
   bool with_log(const std::function<void(observe::Log&)>& use) const;
@@ -33,6 +37,7 @@ class Ports {
   [[nodiscard]] bool has_kv() const { return kv_ != nullptr; }
   [[nodiscard]] bool has_process() const { return process_ != nullptr; }
   [[nodiscard]] const std::string& work_directory() const { return work_directory_; }
+  [[nodiscard]] AbiVersion abi() const { return abi_; }
 
   // Takes them away from later uses, and waits at most `patience` for those in progress.
   void detach(domain::Millis patience);
@@ -43,6 +48,7 @@ class Ports {
   std::atomic<KvPort*> kv_;
   std::atomic<ProcessPort*> process_;
   std::string work_directory_;
+  AbiVersion abi_;
 };
 
 // Threads that run a call of one instance right now.

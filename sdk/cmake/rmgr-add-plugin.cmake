@@ -41,7 +41,9 @@ function(rmgr_add_plugin name)
 
   add_library(${name} MODULE ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE rmgr::sdk)
-  target_compile_features(${name} PRIVATE cxx_std_20)
+  if(CMAKE_CXX_COMPILER_LOADED)
+    target_compile_features(${name} PRIVATE cxx_std_20)
+  endif()
   target_compile_definitions(${name} PRIVATE RMGR_PLUGIN_ID="${ARG_ID}" RMGR_PLUGIN_VERSION="${ARG_VERSION}"
     RMGR_PLUGIN_VENDOR="${ARG_VENDOR}")
   set_target_properties(${name} PROPERTIES PREFIX "" OUTPUT_NAME ${ARG_ID}
@@ -77,4 +79,28 @@ function(rmgr_add_plugin name)
   \"interfaces\": [${interfaces}]
 }
 ")
+endfunction()
+
+# rmgr_add_plugin_test(NAME PLUGIN target SOURCES file…)
+#
+# Makes a test program of the plugin's own sources and SOURCES, linked with rmgr::testing, and adds it to ctest. So the
+# test has the plugin's entry as rmgr_plugin_entry and may include its headers. It gets RMGR_PLUGIN_LIBRARY, the path
+# of the built library, for tests that load that. Libraries that the plugin links are linked here too.
+function(rmgr_add_plugin_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "PLUGIN" "SOURCES")
+  if(NOT TARGET "${ARG_PLUGIN}" OR NOT ARG_SOURCES)
+    message(FATAL_ERROR "rmgr_add_plugin_test(${name}): PLUGIN must be a target of rmgr_add_plugin, SOURCES some files")
+  endif()
+  get_target_property(sources ${ARG_PLUGIN} SOURCES)
+  get_target_property(directory ${ARG_PLUGIN} SOURCE_DIR)
+  list(TRANSFORM sources PREPEND "${directory}/" REGEX "^[^/$]")
+  add_executable(${name} ${sources} ${ARG_SOURCES})
+  target_compile_features(${name} PRIVATE cxx_std_20)
+  target_include_directories(${name} PRIVATE $<TARGET_PROPERTY:${ARG_PLUGIN},INCLUDE_DIRECTORIES>)
+  target_compile_definitions(${name} PRIVATE $<TARGET_PROPERTY:${ARG_PLUGIN},COMPILE_DEFINITIONS>
+    RMGR_PLUGIN_LIBRARY="$<TARGET_FILE:${ARG_PLUGIN}>")
+  get_target_property(libraries ${ARG_PLUGIN} LINK_LIBRARIES)
+  target_link_libraries(${name} PRIVATE ${libraries} rmgr::testing)
+  add_dependencies(${name} ${ARG_PLUGIN})
+  add_test(NAME ${name} COMMAND ${name})
 endfunction()

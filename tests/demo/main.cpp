@@ -5,6 +5,7 @@
 #include <exception>
 #include <filesystem>
 #include <string>
+#include <system_error>
 
 #include "demo/show.hpp"
 
@@ -48,7 +49,9 @@ int main(int argc, char** argv) {
     } else if (word == "--engine") {
       options.engine = value;
     } else if (word == "--plugin-dir") {
-      options.plugins = std::filesystem::absolute(value);
+      std::error_code ignored;
+      if (!std::filesystem::equivalent(value, options.plugins, ignored))
+        options.more_plugins = std::filesystem::absolute(value);
     } else {
       return usage();
     }

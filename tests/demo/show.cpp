@@ -37,6 +37,7 @@ testkit::AgentSetup setup_for(const ShowOptions& options, const std::string& dir
   setup.directory = directory;
   setup.bin = options.bin;
   setup.plugins = options.plugins;
+  setup.more_plugins = options.more_plugins;
   setup.provider = options.provider;
   if (options.provider != "native") {
     setup.provider_config = options.engine.empty() ? "{}" : "{engine: " + options.engine + "}";

@@ -15,8 +15,9 @@ struct ShowOptions {
   std::string provider = "native";
   std::string engine;
   std::string bin, plugins;
-  bool live = true;  // print a line whenever something changed
-  int at_once = 0;   // queue this many, then one more for each that ends; 0: all at the start
+  std::string more_plugins;  // a directory beside `plugins`, for the provider of somebody else; empty: none
+  bool live = true;          // print a line whenever something changed
+  int at_once = 0;           // queue this many, then one more for each that ends; 0: all at the start
   std::string script = "echo built > result.txt";
 };
 

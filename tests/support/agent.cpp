@@ -147,7 +147,8 @@ void Agent::write_configuration() const {
        << "host: {capacity: " << setup_.capacity << ", drain_timeout: " << setup_.drain_timeout << "}\n"
        << "polling: {quiet: " << setup_.poll << ", active: " << setup_.poll << ", allow_below_floor: true}\n"
        << "log: {level: debug, file: " << log_file() << "}\n"
-       << "plugins: {directories: [" << setup_.plugins << "]}\n"
+       << "plugins: {directories: [" << setup_.plugins << (setup_.more_plugins.empty() ? "" : ", ")
+       << setup_.more_plugins << "]}\n"
        << "gateways:\n  - name: github\n    plugin: github\n    required: true\n    config: " << github
        << "package_sources:\n  - name: packages\n    required: true\n";
   if (setup_.mirror.empty()) {

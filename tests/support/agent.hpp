@@ -22,9 +22,10 @@ struct PolicySpec {
 };
 
 struct AgentSetup {
-  std::string directory;  // state, runtimes and the configuration are made below it
-  std::string bin;        // where runner-manager is
-  std::string plugins;    // the plugin directory
+  std::string directory;     // state, runtimes and the configuration are made below it
+  std::string bin;           // where runner-manager is
+  std::string plugins;       // the plugin directory
+  std::string more_plugins;  // another one; empty: none
   std::string provider = "native";
   std::string provider_config;  // YAML flow mapping; empty: job accounts if root, else the shared account
   std::string github_url;

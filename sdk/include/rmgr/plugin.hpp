@@ -15,6 +15,16 @@
 #include "rmgr/gateway.hpp"
 #include "rmgr/package_source.hpp"
 
+// What a plugin is built with is not what it needs: from 1.0 on define this to the lowest minor whose members
+// the plugin cannot do without. It means nothing while the major is 0.
+#ifndef RMGR_NEED_HOST_MINOR
+#if RMGR_ABI_MAJOR == 0
+#define RMGR_NEED_HOST_MINOR RMGR_ABI_MINOR
+#else
+#define RMGR_NEED_HOST_MINOR 0
+#endif
+#endif
+
 namespace rmgr::detail {
 
 // Interface id and table of one component class.
@@ -74,7 +84,7 @@ struct Library {
     return {RMGR_PLUGIN_MAGIC,
             RMGR_ABI_MAJOR,
             RMGR_ABI_MINOR,
-            RMGR_ABI_MINOR,
+            RMGR_NEED_HOST_MINOR,
             0,
             size_of<rmgr_plugin_entry_t>(),
             descriptor,

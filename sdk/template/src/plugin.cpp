@@ -1,0 +1,5 @@
+#include "rmgr/plugin.hpp"
+
+#include "provider.hpp"
+
+RMGR_PLUGIN(processes::Provider);

@@ -1,0 +1,35 @@
+# Builds the template that was installed into PREFIX, with nothing but PREFIX, in SCRATCH; runs its tests and installs it
+# into SCRATCH/installed. SOURCE is its directory below the template's, OPTIONS go to CMake. SYMBOLS checks exported
+# symbols. STATIC: the library must bring the C++ runtime itself.
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT code EQUAL 0)
+    list(JOIN ARGN " " command)
+    message(FATAL_ERROR "${command} failed:\n${output}")
+  endif()
+  set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+file(REMOVE_RECURSE ${SCRATCH})
+# What an outsider's shell would not have.
+foreach(variable CXXFLAGS CFLAGS LDFLAGS CPATH)
+  unset(ENV{${variable}})
+endforeach()
+if(LAUNCHER)
+  set(ENV{CMAKE_C_COMPILER_LAUNCHER} ${LAUNCHER})
+  set(ENV{CMAKE_CXX_COMPILER_LAUNCHER} ${LAUNCHER})
+endif()
+run(${CMAKE_COMMAND} -S ${PREFIX}/share/runner-manager-sdk/template/${SOURCE} -B ${SCRATCH}/build -G Ninja
+  -DCMAKE_PREFIX_PATH=${PREFIX} -DCMAKE_INSTALL_PREFIX=${SCRATCH}/installed ${OPTIONS})
+run(${CMAKE_COMMAND} --build ${SCRATCH}/build)
+run(${SYMBOLS} ${SCRATCH}/build/plugins)
+if(STATIC)
+  file(GLOB libraries ${SCRATCH}/build/plugins/*.so)
+  run(readelf -d ${libraries})
+  if(output MATCHES "NEEDED[^\n]*(libstdc|libgcc)")
+    message(FATAL_ERROR "the library needs the C++ runtime of the machine:\n${output}")
+  endif()
+endif()
+run(${CMAKE_CTEST_COMMAND} --test-dir ${SCRATCH}/build --output-on-failure --no-tests=error)
+message("${output}")
+run(${CMAKE_COMMAND} --install ${SCRATCH}/build)
