@@ -48,6 +48,14 @@ struct Retry {
   bool operator==(const Retry&) const = default;
 };
 
+// JIT requests whose outcome nobody knows, and whose runner was not seen either: it may still come into being
+// under the attempt's name.
+struct UnansweredRequests {
+  std::int64_t count = 0;  // at least 1
+  Instant last;            // when the newest of them was issued
+  bool operator==(const UnansweredRequests&) const = default;
+};
+
 // How far a launch came and when; for step timings. Absent steps did not end.
 struct LaunchTimes {
   Instant granted;
@@ -74,8 +82,7 @@ struct Attempt {
 
   // "JIT requested": a registration may exist from the first request on. The time of the last one.
   std::optional<Instant> jit_requested_at;
-  // The last request whose outcome nobody knows: what it asked for may still come into being under our name.
-  std::optional<Instant> jit_unanswered_at;
+  std::optional<UnansweredRequests> unanswered;
   bool absence_observed = false;          // GitHub was seen without the registration since the last request
   bool clean_exit = false;                // the listener itself exited 0; journalled once
   std::optional<std::int64_t> exit_code;  // of the listener, when known

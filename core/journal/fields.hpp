@@ -28,7 +28,10 @@ void life_fields(Io& io, A& a) {
     to("process_boot_id", process.boot_id);
   });
   io("jit_requested", a.jit_requested_at);
-  io("jit_unanswered", a.jit_unanswered_at);
+  io.group(a.unanswered, [](auto& to, auto& unanswered) {
+    to("unanswered_count", unanswered.count);
+    to("unanswered_last", unanswered.last);
+  });
 
   io("state", a.state);
   io("changed", a.changed_at);
@@ -71,12 +74,8 @@ void life_fields(Io& io, A& a) {
 }
 
 // The columns of the write-once facts among life_fields.
-inline constexpr const char* kWriteOnce[] = {"package",
-                                             "environment",
-                                             "runner",
-                                             "process_pid",
-                                             "process_start_token",
-                                             "process_boot_id"};
+inline constexpr const char* kWriteOnce[] = {"package",     "environment",         "runner",
+                                             "process_pid", "process_start_token", "process_boot_id"};
 
 // A policy without its labels, which have a table of their own.
 template <class Io, class P>

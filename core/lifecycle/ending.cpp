@@ -48,8 +48,11 @@ void on_deregistered(Step& out, const event::Deregistered& answered, const domai
   const bool live = !domain::is_concluded(attempt.state);
   // The name of a registration that was removed is never this attempt's runner again, so its id is not
   // recorded.
-  if (answered.found && answered.removal == event::Removal::busy && !attempt.runner && !live)
-    attempt.runner = answered.found;
+  if (answered.found && answered.found != attempt.runner) {
+    const bool recorded = answered.removal == event::Removal::busy && !attempt.runner && !live;
+    if (recorded) attempt.runner = answered.found;
+    if (recorded || answered.removal == event::Removal::gone) settle_unanswered(attempt);
+  }
   if (answered.removal == event::Removal::busy) {
     registration_busy(out, context);
   } else if (launch_looks_first(attempt)) {
@@ -94,13 +97,24 @@ void on_failed(Step& out, EffectKind kind, const event::Failed& failed, const Co
 }  // namespace
 
 bool absence_proves(const Attempt& attempt, const domain::Instant& listing_began) {
-  return !attempt.jit_unanswered_at ||
-         domain::elapsed(*attempt.jit_unanswered_at, listing_began) >= kRegistrationDeadline + kAbsenceByName;
+  return !attempt.unanswered || domain::elapsed(attempt.unanswered->last, listing_began) >=
+                                    kRegistrationWait + kRegistrationDeadline + kAbsenceByName;
+}
+
+void settle_unanswered(Attempt& attempt) {
+  if (attempt.unanswered && --attempt.unanswered->count == 0) attempt.unanswered.reset();
+}
+
+void count_unanswered(Attempt& attempt, const domain::Instant& issued) {
+  if (!attempt.unanswered) attempt.unanswered.emplace();
+  ++attempt.unanswered->count;
+  attempt.unanswered->last = issued;
 }
 
 void owe(Step& out, domain::RunnerId runner) {
   Attempt& attempt = out.attempt;
   attempt.absence_observed = false;
+  if (attempt.runner != runner) settle_unanswered(attempt);  // otherwise the same answer came twice
   // A launch that is still trying removes what bears its name before it asks again, and its runner will have
   // another id.
   if (!domain::is_concluded(attempt.state)) return;

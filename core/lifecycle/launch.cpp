@@ -135,7 +135,7 @@ bool in_bring_up(const Attempt& attempt) {
 void note_unanswered(Attempt& attempt, const domain::Pending& answered, const EventBody& body) {
   const auto* failed = std::get_if<event::Failed>(&body);
   if (failed == nullptr || answered.kind != EffectKind::register_runner || says_no(failed->code)) return;
-  attempt.jit_unanswered_at = answered.issued_at;
+  count_unanswered(attempt, answered.issued_at);
 }
 
 void answer_launch(Step& out, const domain::Pending& answered, const EventBody& body,

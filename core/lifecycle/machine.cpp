@@ -25,7 +25,7 @@ void on_resumed(Step& out, const Context& context) {
   // Launch effects died with the process that issued them, and no launch is resumed: what they left is found
   // by observation. Repeatable effects are issued anew by progress().
   if (attempt.pending && attempt.pending->kind == EffectKind::register_runner)
-    attempt.jit_unanswered_at = attempt.pending->issued_at;
+    count_unanswered(attempt, attempt.pending->issued_at);
   attempt.pending.reset();
   attempt.launch_retry = {};
   if (attempt.cleanup_retry.tries > 0) attempt.cleanup_retry.due = context.now;
@@ -34,7 +34,10 @@ void on_resumed(Step& out, const Context& context) {
 
 void on_operator_stop(Step& out, const Context& context) {
   Attempt& attempt = out.attempt;
-  if (domain::is_concluded(attempt.state) || attempt.termination) return;
+  if (domain::is_concluded(attempt.state)) return;
+  if (attempt.termination && !domain::deregisters_first(attempt.termination->kind)) return;
+  // An intent that a job may still withdraw gives way to one that it may not; and nothing waits any longer.
+  attempt.cleanup_retry = {};
   attempt.termination =
       domain::Termination{domain::TerminationKind::by_operator, domain::TerminationStep::stop};
   const bool may_have_run = attempt.pending && (attempt.pending->kind == EffectKind::spawn_held ||

@@ -43,7 +43,9 @@ bool in_bring_up(const domain::Attempt& attempt);
 // When this attempt wants a Timer event; nothing if it waits for something else.
 std::optional<domain::Instant> next_due(const domain::Attempt& attempt);
 
-// How long after a registration request an absence by name proves nothing.
+// How long after a registration request an absence by name proves nothing: it may wait for its turn, then
+// run, and then be carried out late.
+inline constexpr domain::Millis kRegistrationWait{60'000};
 inline constexpr domain::Millis kRegistrationDeadline{60'000};
 inline constexpr domain::Millis kAbsenceByName{10 * 60'000};
 

@@ -34,6 +34,7 @@ struct Apply {
 
   bool operator()(const domain::RecordRunner& decision) const {
     attempt().runner = decision.runner;
+    settle_unanswered(attempt());
     return true;
   }
 

@@ -173,19 +173,19 @@ Performed Performer::deregister(Call& call, const Attempt& attempt) {
   plugin::Gateway* gateway = gateway_of(attempt);
   if (gateway == nullptr) return failed(not_loaded("gateway", attempt.policy.gateway));
   std::optional<domain::RunnerId> runner = attempt.runner;
-  const bool by_name = !runner || attempt.jit_unanswered_at;
-  if (by_name) {
-    runner.reset();
+  std::optional<domain::RunnerId> found;
+  if (!runner || attempt.unanswered) {
     auto listed = gateway->inventory(call, attempt.policy.target);
     if (!listed) return failed(listed.error());
     const std::string name = domain::runner_name(attempt.id);
     for (const plugin::Runner& entry : *listed) {
-      if (entry.name == name) runner = entry.id;
+      if (entry.name == name) found = entry.id;
     }
+    // A known id is asked for even if the listing lacks it: an entry can slip from one page to another.
+    if (found) runner = found;
     if (!runner) return {event::Deregistered{.removal = event::Removal::not_listed, .found = {}}, {}, {}};
   }
   auto removed = gateway->deregister(call, attempt.policy.target, *runner);
-  const auto found = by_name ? runner : std::nullopt;
   if (removed) return {event::Deregistered{.removal = event::Removal::gone, .found = found}, {}, {}};
   if (removed.error().code == ErrorCode::busy) {
     return {event::Deregistered{.removal = event::Removal::busy, .found = found}, {}, {}};

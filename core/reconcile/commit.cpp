@@ -134,11 +134,12 @@ void Engine::refuse(const AttemptId& id, const domain::Error& error) {
   if (created) return;  // nothing was written and nothing was done: the next pass decides anew
   Live& live = live_.at(id);
   live.refusals = std::min<std::int64_t>(live.refusals + 1, 60);
+  // Nothing changes a row that rests, so it rests only once at a time.
   Refused refused;
   refused.retry = {.tries = live.refusals,
                    .due = domain::after(world_.now(), domain::cleanup_wait(live.refusals))};
   refused.why = error.message;
-  std::copy_if(answered_.begin(), answered_.end(), std::back_inserter(refused.answers),
+  std::copy_if(answered_.begin(), answered_.end(), std::back_inserter(refused.events),
                [&id](const lifecycle::Event& event) { return event.attempt == id; });
   live.refused = std::move(refused);
 }
@@ -146,9 +147,9 @@ void Engine::refuse(const AttemptId& id, const domain::Error& error) {
 // Its time has come: what was not taken is taken again.
 void Engine::readmit(Live& live) {
   if (!live.refused) return;
-  const std::vector<lifecycle::Event> answers = std::move(live.refused->answers);
+  const std::vector<lifecycle::Event> events = std::move(live.refused->events);
   live.refused.reset();
-  for (const lifecycle::Event& event : answers) {
+  for (const lifecycle::Event& event : events) {
     answered_.push_back(event);
     stage(event);
   }

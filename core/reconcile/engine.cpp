@@ -81,17 +81,20 @@ lifecycle::Context Engine::context_for(const Attempt& attempt) const {
   return {.now = world_.now(), .demand_persists = persists, .launching_allowed = !draining_};
 }
 
+// What comes for an attempt whose row rests waits with it; looks and timers come again by themselves.
+bool Engine::park(const lifecycle::Event& event) {
+  const auto found = live_.find(event.attempt);
+  if (found == live_.end() || !found->second.refused) return false;
+  found->second.refused->events.push_back(event);
+  return true;
+}
+
 void Engine::stage(const lifecycle::Event& event) {
   const auto found = live_.find(event.attempt);
   if (found == live_.end()) {
     // An answer for an attempt that is settled: nothing is left to change.
     if (std::holds_alternative<lifecycle::event::Registered>(event.body))
       dropped_secrets_.push_back(event.attempt);
-    return;
-  }
-  if (found->second.refused) {
-    // Looks and timers come again; an answer comes once.
-    if (event.seq != 0) found->second.refused->answers.push_back(event);
     return;
   }
   adopt_step(found->second,
@@ -142,6 +145,7 @@ void Engine::create(Attempt attempt) {
 
 void Engine::take(Input& input) {
   if (const auto* event = std::get_if<lifecycle::Event>(&input)) {
+    if (park(*event)) return;
     answered_.push_back(*event);
     stage(*event);
   } else if (const auto* look = std::get_if<Look>(&input)) {

@@ -85,7 +85,7 @@ class Engine {
   struct Refused {
     domain::Retry retry;
     std::string why;
-    std::vector<lifecycle::Event> answers;  // that came and are not taken yet
+    std::vector<lifecycle::Event> events;  // that came and are not taken yet
   };
   struct Live {
     domain::Attempt attempt;
@@ -128,6 +128,7 @@ class Engine {
   using Input = std::variant<lifecycle::Event, Look, Inventory, DemandAnswer, ReadinessAnswer>;
 
   // engine.cpp
+  bool park(const lifecycle::Event& event);
   void stage(const lifecycle::Event& event);
   void adopt_step(Live& live, lifecycle::Step step);
   void create(domain::Attempt attempt);
@@ -168,6 +169,7 @@ class Engine {
   // grants.cpp
   void allocate(const TargetKey& key, Target& target, const std::vector<domain::Job>& jobs);
   domain::LimitingFactor blocked_by(const Target& target, const PolicyState& state) const;
+  void consume_replacements(const TargetKey& key);
   void grant(PolicyState& state, std::int64_t count);
   void probe_due();
   void take_readiness(const ReadinessAnswer& answer);

@@ -93,10 +93,15 @@ void Engine::allocate(const TargetKey& key, Target& target, const std::vector<do
                 {Field::limited_by, std::string(domain::to_string(granted.limited_by))}});
     grant(state, granted.start);
   }
-  // Each replacement intent was before the allocator once; demand decided.
+  consume_replacements(key);
+}
+
+// Each replacement intent was before the allocator once; demand decided. A row that rests keeps its own until
+// it can be written.
+void Engine::consume_replacements(const TargetKey& key) {
   for (auto& [id, live] : live_) {
     const bool ours = belongs_to(live.attempt, key);
-    if (!ours || !live.attempt.replacement_wanted) continue;
+    if (!ours || !live.attempt.replacement_wanted || live.refused) continue;
     before_.try_emplace(id, live);
     live.attempt.replacement_wanted = false;
   }

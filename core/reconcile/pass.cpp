@@ -145,6 +145,7 @@ void Engine::observe_all(const TargetKey& key, Target& target, const Inventory* 
     const auto found = live_.find(id);
     if (found == live_.end()) continue;
     Live& live = found->second;
+    if (live.refused) continue;
     domain::Observation seen = merge(look);
     seen.bring_up_here = lifecycle::in_bring_up(live.attempt);
     std::int64_t& of_policy = live_of_policy[live.attempt.policy.name];
@@ -155,7 +156,7 @@ void Engine::observe_all(const TargetKey& key, Target& target, const Inventory* 
     const bool certain = fresh && look.environment != domain::EnvironmentView::unknown;
     const bool had_termination = live.attempt.termination.has_value();
     stage({.attempt = id, .seq = 0, .body = lifecycle::event::Observed{seen, target.listing_began}});
-    if (certain && !live.refused) live.resumed = false;
+    if (certain) live.resumed = false;
     const bool going = live.attempt.termination && !had_termination;
     if (going || !domain::is_live(live.attempt.state)) --of_policy;
   }
@@ -168,7 +169,9 @@ void Engine::observe_all(const TargetKey& key, Target& target, const Inventory* 
 
 void Engine::ask_demand(const TargetKey& key, Target& target) {
   const auto asks = [&key](const auto& entry) { return serves(entry.second.policy, key); };
-  if (draining_ || std::none_of(policies_.begin(), policies_.end(), asks)) {
+  const bool unserved = std::none_of(policies_.begin(), policies_.end(), asks);
+  if (unserved) consume_replacements(key);  // there is no policy left that could grant one
+  if (draining_ || unserved) {
     end_pass(key, target, std::nullopt, -1);
     return;
   }

@@ -1,6 +1,7 @@
 #include "sim/history.hpp"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -57,6 +58,7 @@ class History {
   void start_agent();
   void crash_agent();
   std::optional<domain::ErrorCode> commit_failure();
+  bool row_refused(const domain::AttemptId& attempt);
   void check_end();
   [[nodiscard]] std::string describe() const;
   [[nodiscard]] bool settled() const;
@@ -76,6 +78,7 @@ class History {
   std::int64_t planned_jobs_ = 0;
   bool crash_before_commit_ = false;
   std::int64_t disk_full_until_ms_ = 0;
+  std::map<domain::AttemptId, std::int64_t> refused_until_ms_;
 };
 
 void History::plan() {
@@ -132,6 +135,7 @@ void History::start_agent() {
   }
   journal_ = std::make_unique<SimJournal>(
       std::move(*opened), nature_, mistake_, [this] { return commit_failure(); },
+      [this](const domain::AttemptId& attempt) { return row_refused(attempt); },
       [this] { ++result_.commits; });
   engine_ = std::make_unique<agent::reconcile::Engine>(options_, world_, *journal_, log_);
   world_.connect(engine_.get(), journal_.get());
@@ -150,8 +154,16 @@ std::optional<domain::ErrorCode> History::commit_failure() {
   if (schedule_.now_ms() < disk_full_until_ms_) return domain::ErrorCode::full;
   if (chance_.happens(0.005)) disk_full_until_ms_ = schedule_.now_ms() + chance_.between(1'000, 180'000);
   if (chance_.happens(0.01)) return domain::ErrorCode::retry;
-  if (chance_.happens(0.005)) return domain::ErrorCode::internal;
   return std::nullopt;
+}
+
+// A row that is refused is refused for a while.
+bool History::row_refused(const domain::AttemptId& attempt) {
+  if (!nature_.faults.on) return false;
+  std::int64_t& until = refused_until_ms_[attempt];
+  if (until == 0 && chance_.happens(nature_.faults.row_refused))
+    until = schedule_.now_ms() + chance_.between(1'000, 600'000);
+  return schedule_.now_ms() < until;
 }
 
 void History::crash_agent() {

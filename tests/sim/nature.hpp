@@ -55,11 +55,13 @@ struct Faults {
   double look_unknown = 0.05;
   double never_connects = 0.03;       // a listener that stays offline
   double dies = 0.03;                 // a listener that ends with a failure
+  double row_refused = 0.005;         // the journal will not have a row for a while
   double registration_lingers = 0.1;  // the ephemeral registration stays after the job
   double evidence_lost = 0.05;
   double residue = 0.05;               // a directory cannot be removed at first
   double registration_limited = 0.05;  // GitHub asks a registration to wait, up to a quarter of an hour
   double call_given_up = 0.03;         // the answer says "deadline", and what was asked happens later
+  double listing_lacks = 0.02;         // a look-up by name misses what is there
   double removal_busy = 0.05;          // GitHub calls a runner busy that it lists as idle
 };
 

@@ -19,17 +19,23 @@ namespace journal = agent::journal;
 class SimJournal final : public testkit::ForwardingJournal {
  public:
   // `before` and `after` run around each commit; `before` may answer an error, and then nothing is written.
+  // `refuses` says of each row whether the journal will not have it now.
   using Before = std::function<std::optional<domain::ErrorCode>()>;
+  using Refuses = std::function<bool(const domain::AttemptId&)>;
   SimJournal(std::unique_ptr<journal::Journal> real, Nature& nature, Mistake mistake, Before before,
-             std::function<void()> after)
+             Refuses refuses, std::function<void()> after)
       : ForwardingJournal(std::move(real)),
         nature_(nature),
         mistake_(mistake),
         before_(std::move(before)),
+        refuses_(std::move(refuses)),
         after_(std::move(after)) {}
 
   domain::Result<void> commit(const journal::Batch& batch) override {
     if (const auto error = before_()) return failure(*error);
+    for (const domain::Attempt& attempt : batch.attempts) {
+      if (refuses_(attempt.id)) return failure(domain::ErrorCode::internal);
+    }
     check_terminal_is_final(batch);
     if (mistake_ == Mistake::effect_before_journal) {
       // Says "done" while the batch waits for the next commit.
@@ -72,6 +78,7 @@ class SimJournal final : public testkit::ForwardingJournal {
   Nature& nature_;
   Mistake mistake_;
   Before before_;
+  Refuses refuses_;
   std::function<void()> after_;
   journal::Batch held_back_;
   journal::Batch held_now_;

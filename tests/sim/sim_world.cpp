@@ -143,17 +143,17 @@ SimWorld::Body SimWorld::carry_out(const reconcile::Effect& effect) {
       return event::Destroyed{};
     case EffectKind::deregister: {
       std::optional<domain::RunnerId> id = attempt.runner;
-      const bool by_name = !id || attempt.jit_unanswered_at;
-      if (by_name) {
-        const auto found = nature_.registrations.find(domain::runner_name(attempt.id));
-        if (found == nature_.registrations.end()) {
-          return event::Deregistered{.removal = event::Removal::not_listed, .found = std::nullopt};
-        }
-        id = found->second.id;
+      std::optional<domain::RunnerId> found;
+      if (!id || attempt.unanswered) {
+        const auto listed = nature_.registrations.find(domain::runner_name(attempt.id));
+        if (listed != nature_.registrations.end() && !misbehaves(nature_.faults.listing_lacks))
+          found = listed->second.id;
+        if (found) id = found;
+        if (!id) return event::Deregistered{.removal = event::Removal::not_listed, .found = std::nullopt};
       }
       const bool gone = !misbehaves(nature_.faults.removal_busy) && nature_.remove_registration(*id);
       return event::Deregistered{.removal = gone ? event::Removal::gone : event::Removal::busy,
-                                 .found = by_name ? id : std::nullopt};
+                                 .found = found};
     }
     case EffectKind::scrub:
       if (misbehaves(nature_.faults.residue)) return failure(ErrorCode::busy);

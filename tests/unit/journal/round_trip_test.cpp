@@ -74,7 +74,9 @@ TEST_F(RoundTrip, each_optional_fact_alone_comes_back) {
         a.process = domain::ProcessIdentity{7, ~0ULL, domain::BootId{"b"}};
       },
       [](Attempt& a) { a.jit_requested_at = sample::instant(5); },
-      [](Attempt& a) { a.jit_unanswered_at = sample::instant(5); },
+      [](Attempt& a) {
+        a.unanswered = domain::UnansweredRequests{2, sample::instant(5)};
+      },
       [](Attempt& a) { a.exit_code = -1; },
       [](Attempt& a) {
         a.pending = domain::Pending{domain::EffectKind::release, 9, sample::instant(6)};

@@ -182,7 +182,8 @@ TEST_F(Machine, absence_by_name_is_believed_ten_minutes_after_the_requests_deadl
   step_on();
   step_on();
   EXPECT_EQ(attempt_.state, State::cleaned);
-  pass(lifecycle::kRegistrationDeadline.count() + lifecycle::kAbsenceByName.count());
+  pass(lifecycle::kRegistrationWait.count() + lifecycle::kRegistrationDeadline.count() +
+       lifecycle::kAbsenceByName.count());
   tell(event::Timer{});
   ASSERT_EQ(pending(), EffectKind::deregister);
   answer(event::Deregistered{.removal = Removal::not_listed, .found = std::nullopt});
@@ -205,7 +206,8 @@ TEST_F(Machine, absence_by_name_is_measured_from_the_last_request) {
 }
 
 TEST_F(Machine, a_completed_job_does_not_settle_an_earlier_request_that_nobody_answered) {
-  const std::int64_t proof = lifecycle::kRegistrationDeadline.count() + lifecycle::kAbsenceByName.count();
+  const std::int64_t proof = lifecycle::kRegistrationWait.count() + lifecycle::kRegistrationDeadline.count() +
+                             lifecycle::kAbsenceByName.count();
   launch(EffectKind::register_runner);
   fail(ErrorCode::deadline);
   pass(2'000);
@@ -222,6 +224,58 @@ TEST_F(Machine, a_completed_job_does_not_settle_an_earlier_request_that_nobody_a
   EXPECT_FALSE(attempt_.deregistration_owed);
 }
 
+TEST_F(Machine, a_runner_that_is_found_settles_the_request_that_brought_it) {
+  launch(EffectKind::register_runner);
+  restart();
+  pass(120'000);
+  see(EnvironmentView::missing, GithubView::offline);
+  ASSERT_EQ(attempt_.state, State::failed);
+  EXPECT_EQ(attempt_.runner->get(), 7);
+  ASSERT_EQ(pending(), EffectKind::deregister);
+  answer(event::Deregistered{.removal = Removal::gone, .found = std::nullopt});
+  EXPECT_FALSE(attempt_.deregistration_owed) << "there was one request, and what it brought is gone";
+}
+
+TEST_F(Machine, two_unanswered_requests_are_not_settled_by_one_runner) {
+  launch(EffectKind::register_runner);
+  fail(ErrorCode::deadline);
+  pass(2'000);
+  tell(event::Timer{});
+  answer(event::Deregistered{.removal = Removal::not_listed, .found = std::nullopt});
+  ASSERT_EQ(pending(), EffectKind::register_runner);
+  demand_ = false;
+  fail(ErrorCode::deadline);
+  ASSERT_EQ(pending(), EffectKind::deregister);
+  answer(event::Deregistered{.removal = Removal::gone, .found = domain::RunnerId(9)});
+  EXPECT_TRUE(attempt_.deregistration_owed);
+}
+
+TEST_F(Machine, a_late_runner_that_cannot_be_removed_yet_is_looked_for_again) {
+  launch(EffectKind::register_runner);
+  fail(ErrorCode::deadline);
+  pass(2'000);
+  tell(event::Timer{});
+  answer(event::Deregistered{.removal = Removal::not_listed, .found = std::nullopt});
+  started();
+  see(EnvironmentView::exited, GithubView::absent, Evidence::ran, 0);
+  ASSERT_EQ(pending(), EffectKind::deregister);
+  answer(event::Deregistered{.removal = Removal::busy, .found = domain::RunnerId(9)});
+  EXPECT_TRUE(attempt_.deregistration_owed);
+  EXPECT_TRUE(attempt_.unanswered.has_value()) << "its removal must go by the name";
+}
+
+TEST_F(Machine, the_operators_stop_outranks_an_intent_that_a_job_may_withdraw) {
+  started();
+  see(EnvironmentView::running, GithubView::idle);
+  pass(300'000);
+  see(EnvironmentView::running, GithubView::idle);
+  ASSERT_EQ(pending(), EffectKind::deregister);
+  tell(event::OperatorStop{});
+  answer(event::Deregistered{.removal = Removal::busy, .found = std::nullopt});
+  EXPECT_EQ(attempt_.termination->kind, domain::TerminationKind::by_operator);
+  EXPECT_EQ(pending(), EffectKind::stop);
+}
+
 TEST_F(Machine, a_request_that_was_refused_leaves_nothing_to_look_for) {
   launch(EffectKind::register_runner);
   fail(ErrorCode::retry, 1'000);
@@ -235,7 +289,8 @@ TEST_F(Machine, a_request_that_was_refused_leaves_nothing_to_look_for) {
 }
 
 TEST_F(Machine, absence_by_name_counts_from_when_the_listing_began) {
-  const std::int64_t proof = lifecycle::kRegistrationDeadline.count() + lifecycle::kAbsenceByName.count();
+  const std::int64_t proof = lifecycle::kRegistrationWait.count() + lifecycle::kRegistrationDeadline.count() +
+                             lifecycle::kAbsenceByName.count();
   launch(EffectKind::register_runner);
   demand_ = false;
   fail(ErrorCode::deadline);

@@ -369,4 +369,64 @@ TEST_F(EngineTest, draining_admits_nothing_more) {
   EXPECT_TRUE(engine_->quiescent());
 }
 
+// A concluded attempt with a wish for a replacement, as a start finds it.
+class ConcludedAttempt : public EngineTest {
+ protected:
+  void conclude_one() {
+    ready();
+    answer_demand(1);
+    engine_.reset();
+    row_ = **journal_->find(world_.effects.back().attempt->id);
+    row_.state = State::failed;
+    row_.outcome = domain::Outcome{.kind = domain::OutcomeKind::failed,
+                                   .reason = domain::FailureReason::process_exited_unexpectedly};
+    row_.replacement_wanted = true;
+    row_.pending.reset();
+    ASSERT_TRUE(journal_->commit({.attempts = {row_}, .events = {}}).ok());
+    world_.effects.clear();
+    world_.demands.clear();
+  }
+  domain::Attempt row_;
+};
+
+TEST_F(ConcludedAttempt, keeps_an_answer_while_its_row_rests_whatever_the_allocator_does) {
+  conclude_one();
+  open();
+  ready();
+  ASSERT_EQ(count(EffectKind::destroy), 1);
+  journal_->refused_row = row_.id;
+  engine_->on_event(
+      {.attempt = row_.id, .seq = world_.effects.back().seq, .body = lifecycle::event::Destroyed{}});
+  engine_->turn();
+  ASSERT_FALSE(engine_->journal_error().empty());
+  answer_demand(0);
+  journal_->refused_row.reset();
+  for (int turn = 0; turn < 20; ++turn) {
+    world_.clock_ms += 60'000;
+    engine_->turn();
+  }
+  EXPECT_EQ(count(EffectKind::scrub), 1);
+}
+
+TEST_F(ConcludedAttempt, gives_up_its_replacement_when_no_policy_is_left) {
+  conclude_one();
+  policy_.name = domain::PolicyName("another");
+  policy_.target = *domain::Target::parse("acme/gadgets");
+  open();
+  for (int turn = 0; turn < 10; ++turn) {
+    while (!world_.effects.empty()) {
+      const Effect effect = world_.effects.front();
+      world_.effects.erase(world_.effects.begin());
+      const bool destroys = effect.kind == EffectKind::destroy;
+      engine_->on_event({.attempt = effect.attempt->id,
+                         .seq = effect.seq,
+                         .body = destroys ? lifecycle::EventBody(lifecycle::event::Destroyed{})
+                                          : lifecycle::EventBody(lifecycle::event::Scrubbed{})});
+    }
+    world_.clock_ms += 10'000;
+    engine_->turn();
+  }
+  EXPECT_TRUE(engine_->attempts().empty());
+}
+
 }  // namespace
