@@ -1,0 +1,4 @@
+#include "conform/test.hpp"
+namespace rmgr::conform {
+Tests compat_tests() { return {}; }
+}  // namespace rmgr::conform
