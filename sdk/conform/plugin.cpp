@@ -57,18 +57,19 @@ Answer create(const rmgr_component& component, const Host& host, std::string_vie
 }
 
 Instance::Instance(const Context& context, std::set<std::string> absent)
-    : host_(context, std::move(absent)), entry_(load(context)) {
-  const Answer started = init(entry_, host_);
+    : host_(std::make_shared<Host>(context, std::move(absent))), entry_(load(context)) {
+  witness().keep(host_);
+  const Answer started = init(entry_, *host_);
   expect(started.ok(), "It refused to start: " + started.text() + ".");
   component_ = &component(context, entry_);
-  const Answer made = create(*component_, host_, fitting_config(context, *component_), handle_);
+  const Answer made = create(*component_, *host_, fitting_config(context, *component_), handle_);
   expect(made.ok(), "No instance could be made: " + made.text() + ".");
   expect(handle_ != nullptr, "create answered ok without an instance.");
 }
 
 void Instance::destroy() {
   component_->destroy(handle_);
-  host_.retire();
+  host_->retire();
 }
 
 void Instance::deinit() { entry_.deinit(); }

@@ -32,7 +32,7 @@ class Instance {
   Instance& operator=(const Instance&) = delete;
 
   [[nodiscard]] rmgr_instance* handle() const { return handle_; }
-  [[nodiscard]] Host& host() { return host_; }
+  [[nodiscard]] Host& host() { return *host_; }
   [[nodiscard]] std::uint32_t flags() const { return component_->flags; }
   template <class Table>
   [[nodiscard]] const Table& table() const {
@@ -42,7 +42,7 @@ class Instance {
   void deinit();
 
  private:
-  Host host_;
+  std::shared_ptr<Host> host_;  // stays in memory, because a late plugin may still use it
   const rmgr_plugin_entry_t& entry_;
   const rmgr_component* component_ = nullptr;
   rmgr_instance* handle_ = nullptr;

@@ -1,4 +1,0 @@
-#include "conform/test.hpp"
-namespace rmgr::conform {
-Tests thread_tests() { return {}; }
-}  // namespace rmgr::conform
