@@ -369,6 +369,9 @@ void Provider::stopped(const Attempt& attempt) {
 void Provider::removed(const Attempt& attempt) {
   const Answer answer = remove(attempt);
   expect(answer.ok(), answer.text() + ".");
+  // The directory belongs to the host, which clears it once remove has succeeded.
+  std::error_code ignored;
+  fs::remove_all(attempt.runtime, ignored);
 }
 
 }  // namespace rmgr::conform

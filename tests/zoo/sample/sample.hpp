@@ -5,7 +5,7 @@
 #include <mutex>
 
 #include "rmgr/plugin.hpp"
-#include "store.hpp"
+#include "zoo/sample/store.hpp"
 
 namespace sample {
 
