@@ -69,9 +69,16 @@ int run(const std::vector<std::string>& arguments, Surface& surface) {
     if (file.empty() && directories.empty()) throw CLI::RequiredError("--config or --plugin-dir");
   });
 
+  CLI::App* suite_command = plugin_command->add_subcommand(
+      "check", "Run the conformance suite on a plugin library: PLUGIN and the options of rmgr-conform run");
+  suite_command->prefix_command();
+  suite_command->callback([&] {
+    if (suite_command->remaining().empty()) throw CLI::RequiredError("PLUGIN");
+  });
+
   CLI::App* version_command = app.add_subcommand("version", "Print the version");
   for (CLI::App* command : {run_command, status_command, attempts_command, drain_command, check_command,
-                            list_command, version_command}) {
+                            list_command, suite_command, version_command}) {
     command->footer(kExitCodes);
   }
 
@@ -87,6 +94,7 @@ int run(const std::vector<std::string>& arguments, Surface& surface) {
   if (drain_command->parsed()) return drain(surface, where);
   if (check_command->parsed()) return config_check(surface, file, as_json);
   if (list_command->parsed()) return plugin_list(surface, file, directories, as_json);
+  if (suite_command->parsed()) return plugin_check(surface, suite_command->remaining());
   return version(surface);
 }
 

@@ -23,6 +23,8 @@ int drain(Surface& surface, const Where& where);
 int config_check(Surface& surface, const std::string& file, bool json);
 int plugin_list(Surface& surface, const std::string& config_file, const std::vector<std::string>& directories,
                 bool json);
+// Does not return if the conformance suite could be started.
+int plugin_check(Surface& surface, const std::vector<std::string>& arguments);
 int version(Surface& surface);
 
 // The configuration, or nothing after its problems were printed.

@@ -1,10 +1,10 @@
 #include "conform/attempt.hpp"
+#include "conform/files.hpp"
 
 #include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <random>
 
 namespace rmgr::conform {
@@ -18,14 +18,17 @@ constexpr std::string_view stand_in = R"(#!/bin/sh
 secret=$ACTIONS_RUNNER_INPUT_JITCONFIG
 unset ACTIONS_RUNNER_INPUT_JITCONFIG
 code=${secret##*.}
+ready=${0%/bin/*}/conform-ready
 case "$1 $secret" in
   "run conform-needle-"*.ends.*) exit "$code" ;;
   "run conform-needle-"*.waits.*)
     trap 'kill $!; exit "$code"' TERM INT
+    : >"$ready"
     sleep 60 &
     wait ;;
   "run conform-needle-"*.deaf.*)
     trap '' TERM INT HUP
+    : >"$ready"
     sleep 60 ;;
 esac
 exit 99
@@ -110,8 +113,7 @@ void Attempt::save(const Context& context) const {
 }
 
 Attempt Attempt::saved(const Context& context) {
-  std::ifstream in(context.scratch + "/attempt.json");
-  const auto json = Json::parse(std::string(std::istreambuf_iterator<char>(in), {}));
+  const auto json = Json::parse(read_file(context.scratch + "/attempt.json").value_or(""));
   if (!json) fail("The phase before left no record of its attempt.");
   return from_json(*json);
 }
@@ -359,6 +361,14 @@ rmgr_environment_state Provider::await(const Attempt& attempt, std::int32_t one,
     if (std::chrono::steady_clock::now() >= until) return answer.ok() ? seen : state(attempt);
     std::this_thread::sleep_for(Millis(10));
   }
+}
+
+rmgr_environment_state Provider::await_running(const Attempt& attempt) {
+  const rmgr_environment_state seen = await(attempt, RMGR_ENVIRONMENT_RUNNING, RMGR_ENVIRONMENT_EXITED);
+  // Where the runner shares our files it also says when it is ready to be asked to end.
+  for (int i = 0; i < 100 && !fs::exists(attempt.runtime + "/conform-ready"); ++i)
+    std::this_thread::sleep_for(Millis(10));
+  return seen;
 }
 
 void Provider::stopped(const Attempt& attempt) {

@@ -79,9 +79,7 @@ class Provider : public Instance {
   [[nodiscard]] rmgr_environment_state await_exit(const Attempt& attempt) {
     return await(attempt, RMGR_ENVIRONMENT_EXITED, RMGR_ENVIRONMENT_MISSING);
   }
-  [[nodiscard]] rmgr_environment_state await_running(const Attempt& attempt) {
-    return await(attempt, RMGR_ENVIRONMENT_RUNNING, RMGR_ENVIRONMENT_EXITED);
-  }
+  [[nodiscard]] rmgr_environment_state await_running(const Attempt& attempt);
   void stopped(const Attempt& attempt);
   void removed(const Attempt& attempt);
 

@@ -1,4 +1,5 @@
 #include "conform/child.hpp"
+#include "conform/files.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -17,7 +18,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 
 #include "conform/operation.hpp"
 #include "conform/processes.hpp"
@@ -239,8 +239,7 @@ int child_main(const std::vector<std::string>& words) {
   if (words.size() != 4) return 2;
   in_child = true;
   ::fcntl(result_fd, F_SETFD, FD_CLOEXEC);
-  std::ifstream in(words[0] + "/plan.json");
-  const auto json = Json::parse(std::string(std::istreambuf_iterator<char>(in), {}));
+  const auto json = Json::parse(read_file(words[0] + "/plan.json").value_or(""));
   if (!json) return 2;
   const Plan plan = Plan::from_json(*json);
   const auto& tests = all_tests();

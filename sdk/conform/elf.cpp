@@ -1,11 +1,11 @@
 #include "conform/elf.hpp"
+#include "conform/files.hpp"
 
 #include <elf.h>
 
 #include <cstddef>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <string_view>
 
 namespace rmgr::conform {
@@ -162,18 +162,11 @@ void read_symbols(const Image& image, const Dynamic& dynamic, std::uint64_t coun
   }
 }
 
-std::optional<std::string> read_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary | std::ios::ate);
-  if (!in || in.tellg() < 0 || static_cast<std::uint64_t>(in.tellg()) > most_bytes) return std::nullopt;
-  in.seekg(0);
-  return std::string(std::istreambuf_iterator<char>(in), {});
-}
-
 }  // namespace
 
 Elf read_elf(const std::string& path) {
   Elf elf;
-  auto bytes = read_file(path);
+  auto bytes = read_file(path, most_bytes);
   if (!bytes) {
     elf.refusal = "the file cannot be read";
     return elf;

@@ -1,4 +1,5 @@
 #include "conform/host.hpp"
+#include "conform/files.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -8,7 +9,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
 
 #include "conform/json.hpp"
 
@@ -66,9 +66,9 @@ bool read_secret(const std::string& reference, std::string& value) {
   const char* const credentials = std::getenv("CREDENTIALS_DIRECTORY");
   if (reference.starts_with("credential:") && credentials != nullptr)
     path = std::string(credentials) + "/" + reference.substr(11);
-  std::ifstream in(path, std::ios::binary);
-  value.assign(std::istreambuf_iterator<char>(in), {});
-  return in.is_open();
+  auto text = read_file(path, RMGR_SECRET_MAX);
+  value = text.value_or("");
+  return text.has_value();
 }
 
 rmgr_status RMGR_CALL with_secret(void* ctx, rmgr_str reference,

@@ -1,8 +1,8 @@
 // kv: one file for each key, named by the key's bytes in hexadecimal digits.
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 
+#include "conform/files.hpp"
 #include "conform/host.hpp"
 #include "conform/json.hpp"
 
@@ -55,10 +55,8 @@ rmgr_status guarded(void* ctx, Fn&& fn) noexcept {
 rmgr_status RMGR_CALL get(void* ctx, rmgr_str key, const rmgr_text_sink* value) noexcept {
   return guarded(ctx, [&](const fs::path& path) -> rmgr_status {
     if (!usable(key)) return RMGR_E_INVALID;
-    std::ifstream in(path / hex(view(key)), std::ios::binary);
-    if (!in) return RMGR_E_NOT_FOUND;
-    const std::string text(std::istreambuf_iterator<char>(in), {});
-    return value->write(value->ctx, str(text));
+    const auto text = read_file((path / hex(view(key))).string());
+    return text ? value->write(value->ctx, str(*text)) : RMGR_E_NOT_FOUND;
   });
 }
 

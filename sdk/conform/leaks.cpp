@@ -1,10 +1,10 @@
 #include "conform/leaks.hpp"
+#include "conform/files.hpp"
 
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 
 #include "conform/witness.hpp"
 
@@ -14,9 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 bool holds(const fs::path& path, const std::string& needle) {
-  std::ifstream in(path, std::ios::binary);
-  const std::string text(std::istreambuf_iterator<char>(in), {});
-  return text.find(needle) != std::string::npos;
+  return read_file(path.string()).value_or("").find(needle) != std::string::npos;
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
 #include "conform/options.hpp"
+#include "conform/files.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 
 namespace rmgr::conform {
 namespace {
@@ -37,8 +37,7 @@ std::string read_config_file(const std::string& path, Plan& plan) {
   const std::uintmax_t size = fs::file_size(path, failure);
   if (failure || size > most_config)
     return "the configuration " + path + " cannot be read or is larger than 256 KiB";
-  std::ifstream in(path, std::ios::binary);
-  const std::string problem = read_config(std::string(std::istreambuf_iterator<char>(in), {}), plan);
+  const std::string problem = read_config(read_file(path).value_or(""), plan);
   return problem.empty() ? "" : "the configuration " + path + " is wrong: " + problem;
 }
 

@@ -1,4 +1,5 @@
 #include "conform/processes.hpp"
+#include "conform/files.hpp"
 
 #include <dirent.h>
 #include <poll.h>
@@ -10,7 +11,6 @@
 #include <csignal>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <memory>
 #include <sstream>
 
@@ -24,8 +24,7 @@ struct Stat {
 };
 
 std::optional<Stat> look(std::int64_t pid) {
-  std::ifstream in("/proc/" + std::to_string(pid) + "/stat");
-  const std::string text(std::istreambuf_iterator<char>(in), {});
+  const std::string text = read_file("/proc/" + std::to_string(pid) + "/stat").value_or("");
   const std::size_t after_name = text.rfind(')');
   if (after_name == std::string::npos) return std::nullopt;
   std::istringstream fields(text.substr(after_name + 1));

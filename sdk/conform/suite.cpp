@@ -1,4 +1,5 @@
 #include "conform/suite.hpp"
+#include "conform/files.hpp"
 
 #include <stdlib.h>  // NOLINT(modernize-deprecated-headers) mkdtemp
 #include <sys/stat.h>
@@ -6,7 +7,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 
 #include "conform/elf.hpp"
 
@@ -20,8 +20,8 @@ std::vector<std::string> interfaces_of(const Plan& plan) {
   std::vector<std::string> ids = read_elf(plan.plugin).interfaces;
   if (ids.empty()) {
     fs::path path = plan.plugin;
-    std::ifstream in(path.replace_extension(".manifest.json"));
-    const auto manifest = Json::parse(std::string(std::istreambuf_iterator<char>(in), {}));
+    const auto manifest =
+        Json::parse(read_file(path.replace_extension(".manifest.json").string()).value_or(""));
     if (manifest) {
       for (const Json& one : manifest->at("interfaces").items())
         ids.push_back(one.as_text());

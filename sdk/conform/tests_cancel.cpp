@@ -23,10 +23,7 @@ std::string before(Context& context) {
   const Watch watch(Millis(1'000) * 9 + slack,
                     "Calls that are cancelled before they begin take longer than a second each.");
   int count = 0;
-  call_each(context, {Millis(20'000), true}, [&](const Answer& answer) {
-    ++count;
-    expect(answer.status >= RMGR_OK && answer.status <= RMGR_STATUS_LAST, answer.text() + ".");
-  });
+  call_each(context, {Millis(20'000), true}, [&](const Answer&) { ++count; });
   return std::to_string(count) + " calls that were cancelled before they began came back at once.";
 }
 

@@ -3,7 +3,6 @@
 
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 
 #include "conform/attempt.hpp"
 #include "conform/leaks.hpp"

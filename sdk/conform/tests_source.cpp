@@ -1,9 +1,9 @@
 // lifecycle, idempotence and recovery of package sources.
 #include <algorithm>
 #include <fstream>
-#include <iterator>
 
 #include "conform/clients.hpp"
+#include "conform/files.hpp"
 
 namespace rmgr::conform {
 namespace {
@@ -87,9 +87,8 @@ std::string ref_survives(Context& context) {
     std::ofstream(record, std::ios::binary) << package.ref;
     die();
   }
-  std::ifstream in(record, std::ios::binary);
   Package package;
-  package.ref.assign(std::istreambuf_iterator<char>(in), {});
+  package.ref = read_file(record).value_or("");
   const Fetched fetched = whole(source, package);
   return "A fresh process fetched " + std::to_string(fetched.bytes.size()) +
          " bytes by a ref of an earlier one.";

@@ -1,12 +1,11 @@
 // static: what the file says, without loading it.
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include <sys/utsname.h>
 
 #include "conform/elf.hpp"
+#include "conform/files.hpp"
 #include "conform/test.hpp"
 
 namespace rmgr::conform {
@@ -92,11 +91,9 @@ std::string sizes(Context& context) {
 Json read_manifest(const Context& context, fs::path& path) {
   path = context.plan.plugin;
   path.replace_extension(".manifest.json");
-  std::ifstream in(path, std::ios::binary);
-  const std::string text(std::istreambuf_iterator<char>(in), {});
-  expect(in.is_open(),
-         "There is no " + path.filename().string() + " beside it; build it with rmgr_add_plugin.");
-  const auto json = Json::parse(text);
+  const auto text = read_file(path.string());
+  if (!text) fail("There is no " + path.filename().string() + " beside it; build it with rmgr_add_plugin.");
+  const auto json = Json::parse(*text);
   if (!json || !json->is(Json::Kind::object)) fail("The manifest is no JSON object.");
   return *json;
 }
