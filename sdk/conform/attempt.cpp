@@ -132,8 +132,8 @@ std::string state_name(std::int32_t state) {
 const rmgr_profile* Provider::profile() {
   rmgr_profile profile{};
   profile.struct_size = sizeof profile;
-  profile.policy = str("conform");
-  profile.image = str(image_);
+  profile.policy = to_abi("conform");
+  profile.image = to_abi(image_);
   return shaped(profile);
 }
 
@@ -141,16 +141,16 @@ const rmgr_profile* Provider::profile() {
 const rmgr_allocation* Provider::allocation(const Attempt& attempt) {
   rmgr_allocation abi{};
   abi.struct_size = sizeof abi;
-  abi.host = str(attempt.host);
-  abi.attempt = str(attempt.attempt);
-  abi.generation = str(attempt.generation);
-  abi.image = str(attempt.image);
-  abi.policy = str("conform");
-  abi.runner_name = str(attempt.runner_name);
-  abi.runtime = str(attempt.runtime);
-  abi.package = str(attempt.package);
-  abi.environment = str(attempt.environment);
-  abi.process = {sizeof(rmgr_process_identity), 0, attempt.pid, attempt.start_token, str(attempt.boot_id)};
+  abi.host = to_abi(attempt.host);
+  abi.attempt = to_abi(attempt.attempt);
+  abi.generation = to_abi(attempt.generation);
+  abi.image = to_abi(attempt.image);
+  abi.policy = to_abi("conform");
+  abi.runner_name = to_abi(attempt.runner_name);
+  abi.runtime = to_abi(attempt.runtime);
+  abi.package = to_abi(attempt.package);
+  abi.environment = to_abi(attempt.environment);
+  abi.process = {sizeof(rmgr_process_identity), 0, attempt.pid, attempt.start_token, to_abi(attempt.boot_id)};
   abi.profile = *profile();
   abi.stop_grace_ms = 5'000;
   return shaped(abi);
@@ -281,7 +281,7 @@ Answer Provider::enumerate(const std::string& host, std::vector<Owned>& found, c
   if (table<rmgr_execution_provider>().enumerate_owned == nullptr)
     return {"enumerate_owned", RMGR_OK, "", false};
   return operation.run([&] {
-    return table<rmgr_execution_provider>().enumerate_owned(handle(), operation.call(), str(host), sink,
+    return table<rmgr_execution_provider>().enumerate_owned(handle(), operation.call(), to_abi(host), sink,
                                                             operation.error());
   });
 }
@@ -292,7 +292,7 @@ bool Provider::owns(const Attempt& attempt, const std::string& environment) {
   operation.run([&]() -> rmgr_status {
     const auto function = table<rmgr_execution_provider>().owns;
     answer = function != nullptr &&
-             function(handle(), operation.call(), allocation(attempt), str(environment)) == 1;
+             function(handle(), operation.call(), allocation(attempt), to_abi(environment)) == 1;
     return RMGR_OK;
   });
   return answer;

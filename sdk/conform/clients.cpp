@@ -26,7 +26,7 @@ Answer GatewayClient::demand(int& jobs, const Within& within) {
   });
   auto* result = shaped(rmgr_demand_result{sizeof(rmgr_demand_result), 0, -1});
   Answer answer = call.run([&] {
-    return table<rmgr_gateway>().demand(handle(), call.call(), str(target_), sink, result, call.error());
+    return table<rmgr_gateway>().demand(handle(), call.call(), to_abi(target_), sink, result, call.error());
   });
   expect(padding_intact(result), "demand wrote behind the end of its result.");
   expect(
@@ -43,7 +43,7 @@ Answer GatewayClient::inventory(std::vector<Runner>& runners, const Within& with
     runners.push_back(std::move(one));
   });
   return call.run([&] {
-    return table<rmgr_gateway>().inventory(handle(), call.call(), str(target_), sink, call.error());
+    return table<rmgr_gateway>().inventory(handle(), call.call(), to_abi(target_), sink, call.error());
   });
 }
 
@@ -67,15 +67,15 @@ Answer GatewayClient::register_runner(const std::string& name, std::int64_t& id,
   witness().keep(receiver);
   const auto* sink =
       shaped(rmgr_registration_sink{sizeof(rmgr_registration_sink), 0, receiver.get(), &Sink::write});
-  const rmgr_str label = str(label_);
+  const rmgr_str label = to_abi(label_);
   rmgr_registration_request request{};
   request.struct_size = sizeof request;
-  request.target = str(target_);
-  request.name = str(name);
+  request.target = to_abi(target_);
+  request.name = to_abi(name);
   request.runner_group_id = 1;
   request.labels = &label;
   request.label_count = 1;
-  request.work_folder = str("_work");
+  request.work_folder = to_abi("_work");
   const auto* abi = shaped(request);
   return call.run(
       [&] { return table<rmgr_gateway>().register_runner(handle(), call.call(), abi, sink, call.error()); });
@@ -84,7 +84,7 @@ Answer GatewayClient::register_runner(const std::string& name, std::int64_t& id,
 Answer GatewayClient::deregister(std::int64_t id, const Within& within) {
   Operation call = operation("deregister", within);
   return call.run([&] {
-    return table<rmgr_gateway>().deregister(handle(), call.call(), str(target_), id, call.error());
+    return table<rmgr_gateway>().deregister(handle(), call.call(), to_abi(target_), id, call.error());
   });
 }
 
@@ -119,9 +119,9 @@ Answer SourceClient::catalog(std::vector<Package>& packages, const Within& withi
       });
   rmgr_package_query query{};
   query.struct_size = sizeof query;
-  query.target = str(target_);
-  query.os = str(os_);
-  query.architecture = str(architecture_);
+  query.target = to_abi(target_);
+  query.os = to_abi(os_);
+  query.architecture = to_abi(architecture_);
   const auto* abi = shaped(query);
   return call.run(
       [&] { return table<rmgr_package_source>().catalog(handle(), call.call(), abi, sink, call.error()); });
@@ -175,8 +175,8 @@ Answer SourceClient::fetch(const std::string& ref, std::int64_t offset, const st
   const auto* sink = shaped(rmgr_fetch_sink{sizeof(rmgr_fetch_sink), 0, receiver.get(), &FetchReceiver::begin,
                                             &FetchReceiver::chunk});
   return call.run([&] {
-    return table<rmgr_package_source>().fetch(handle(), call.call(), str(ref), offset, str(validator), sink,
-                                              call.error());
+    return table<rmgr_package_source>().fetch(handle(), call.call(), to_abi(ref), offset, to_abi(validator),
+                                              sink, call.error());
   });
 }
 

@@ -25,8 +25,8 @@ std::int32_t RMGR_CALL log_enabled(void* ctx, std::int32_t /*level*/) noexcept {
 }
 void RMGR_CALL log_write(void* ctx, std::int32_t /*level*/, rmgr_str message) noexcept {
   of(ctx).use("log");
-  if (!is_utf8(view(message))) witness().note(Breach::not_utf8, "a log line");
-  witness().heard(view(message), "the log");
+  if (!is_utf8(from_abi(message))) witness().note(Breach::not_utf8, "a log line");
+  witness().heard(from_abi(message), "the log");
 }
 
 // --- clock
@@ -77,7 +77,7 @@ rmgr_status RMGR_CALL with_secret(void* ctx, rmgr_str reference,
   if (const rmgr_status broken = of(ctx).use("secrets"); broken != RMGR_OK)
     return explain(error, broken, "The secret cannot be read now.");
   std::string value;
-  if (use == nullptr || !read_secret(std::string(view(reference)), value))
+  if (use == nullptr || !read_secret(std::string(from_abi(reference)), value))
     return explain(error, RMGR_E_DENIED, "The secret cannot be read; check its reference.");
   while (!value.empty() && std::isspace(static_cast<unsigned char>(value.back())) != 0)
     value.pop_back();
@@ -97,7 +97,7 @@ rmgr_status RMGR_CALL work_directory(void* ctx, const rmgr_text_sink* sink,
   const std::string path = of(ctx).directory() + "/work";
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
     return explain(error, RMGR_E_DENIED, "The work directory cannot be made.");
-  return sink->write(sink->ctx, str(path));
+  return sink->write(sink->ctx, to_abi(path));
 }
 
 std::int32_t RMGR_CALL in_call(void* ctx) noexcept {
@@ -108,7 +108,7 @@ std::int32_t RMGR_CALL in_call(void* ctx) noexcept {
 }  // namespace
 
 rmgr_status explain(const rmgr_error* error, rmgr_status status, std::string_view message) {
-  if (error != nullptr && error->set != nullptr) error->set(error->ctx, str(message), 0);
+  if (error != nullptr && error->set != nullptr) error->set(error->ctx, to_abi(message), 0);
   return status;
 }
 
@@ -120,7 +120,7 @@ Host::Host(const Context& context, std::set<std::string> absent)
   library_ =
       shaped(rmgr_host{sizeof(rmgr_host), RMGR_ABI_MAJOR, shape().minor, this, &Host::library_service});
   instance_ =
-      shaped(rmgr_instance_host{sizeof(rmgr_instance_host), 0, this, str(name_), &Host::instance_service});
+      shaped(rmgr_instance_host{sizeof(rmgr_instance_host), 0, this, to_abi(name_), &Host::instance_service});
   log_ = shaped(rmgr_log_service{sizeof(rmgr_log_service), 0, this, &log_enabled, &log_write});
   clock_ = shaped(rmgr_clock_service{sizeof(rmgr_clock_service), 0, this, &wall_ms, &boot_ms, &sleep_ms});
   secrets_ = shaped(rmgr_secrets_service{sizeof(rmgr_secrets_service), 0, this, &with_secret});

@@ -9,6 +9,7 @@
 #include "conform/operation.hpp"
 #include "conform/test.hpp"
 #include "rmgr/abi/host.h"
+#include "rmgr/text.hpp"
 
 namespace rmgr::conform {
 
@@ -58,10 +59,6 @@ class Host {
 [[nodiscard]] rmgr_kv_service kv_service(Host* host);
 [[nodiscard]] rmgr_process_service process_service(Host* host);
 
-[[nodiscard]] inline std::string_view view(rmgr_str text) {
-  return text.data == nullptr ? std::string_view{} : std::string_view{text.data, text.size};
-}
-[[nodiscard]] inline rmgr_str str(std::string_view text) { return {text.data(), text.size()}; }
 rmgr_status explain(const rmgr_error* error, rmgr_status status, std::string_view message);
 
 // The program that holds, starts and outlives the child of the process service. Answers an exit code.

@@ -40,7 +40,7 @@ fs::path folder(void* ctx) {
   return path;
 }
 
-bool usable(rmgr_str key) { return key.size > 0 && key.size <= 128 && is_utf8(view(key)); }
+bool usable(rmgr_str key) { return key.size > 0 && key.size <= 128 && is_utf8(from_abi(key)); }
 
 template <class Fn>
 rmgr_status guarded(void* ctx, Fn&& fn) noexcept {
@@ -55,23 +55,23 @@ rmgr_status guarded(void* ctx, Fn&& fn) noexcept {
 rmgr_status RMGR_CALL get(void* ctx, rmgr_str key, const rmgr_text_sink* value) noexcept {
   return guarded(ctx, [&](const fs::path& path) -> rmgr_status {
     if (!usable(key)) return RMGR_E_INVALID;
-    const auto text = read_file((path / hex(view(key))).string());
-    return text ? value->write(value->ctx, str(*text)) : RMGR_E_NOT_FOUND;
+    const auto text = read_file((path / hex(from_abi(key))).string());
+    return text ? value->write(value->ctx, to_abi(*text)) : RMGR_E_NOT_FOUND;
   });
 }
 
 rmgr_status RMGR_CALL put(void* ctx, rmgr_str key, rmgr_str value) noexcept {
   return guarded(ctx, [&](const fs::path& path) -> rmgr_status {
-    if (!usable(key) || !is_utf8(view(value))) return RMGR_E_INVALID;
+    if (!usable(key) || !is_utf8(from_abi(value))) return RMGR_E_INVALID;
     std::size_t total = key.size + value.size;
     for (const auto& entry : fs::directory_iterator(path)) {
-      if (entry.path().filename() != hex(view(key)))
+      if (entry.path().filename() != hex(from_abi(key)))
         total += entry.file_size() + entry.path().filename().string().size() / 2;
     }
     if (total > most_bytes) return RMGR_E_INVALID;
     const fs::path fresh = path.string() + ".new";
-    std::ofstream(fresh, std::ios::binary) << view(value);
-    fs::rename(fresh, path / hex(view(key)));
+    std::ofstream(fresh, std::ios::binary) << from_abi(value);
+    fs::rename(fresh, path / hex(from_abi(key)));
     return RMGR_OK;
   });
 }
@@ -79,7 +79,7 @@ rmgr_status RMGR_CALL put(void* ctx, rmgr_str key, rmgr_str value) noexcept {
 rmgr_status RMGR_CALL remove(void* ctx, rmgr_str key) noexcept {
   return guarded(ctx, [&](const fs::path& path) -> rmgr_status {
     if (!usable(key)) return RMGR_E_INVALID;
-    fs::remove(path / hex(view(key)));
+    fs::remove(path / hex(from_abi(key)));
     return RMGR_OK;
   });
 }
@@ -88,8 +88,8 @@ rmgr_status RMGR_CALL list(void* ctx, rmgr_str prefix, const rmgr_text_sink* key
   return guarded(ctx, [&](const fs::path& path) -> rmgr_status {
     for (const auto& entry : fs::directory_iterator(path)) {
       const std::string key = unhex(entry.path().filename().string());
-      if (!key.starts_with(view(prefix))) continue;
-      const rmgr_status status = keys->write(keys->ctx, str(key));
+      if (!key.starts_with(from_abi(prefix))) continue;
+      const rmgr_status status = keys->write(keys->ctx, to_abi(key));
       if (status != RMGR_OK) return status;
     }
     return RMGR_OK;

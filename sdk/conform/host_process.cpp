@@ -102,12 +102,12 @@ Json spec_json(const rmgr_process_spec& spec) {
   const auto list = [](const rmgr_str* texts, std::size_t count) {
     Json array = Json::array();
     for (std::size_t i = 0; i < count; ++i)
-      array.push(Json::text(view(texts[i])));
+      array.push(Json::text(from_abi(texts[i])));
     return array;
   };
   json.set("argv", list(spec.argv, spec.argc));
   json.set("environment", list(spec.environment, spec.environment_count));
-  json.set("directory", Json::text(view(spec.directory)));
+  json.set("directory", Json::text(from_abi(spec.directory)));
   json.set("uid", Json::integer(spec.uid));
   json.set("gid", Json::integer(spec.gid));
   return json;
@@ -116,9 +116,9 @@ Json spec_json(const rmgr_process_spec& spec) {
 // What the plugin hands to the service must not hold a secret either: arguments can be read by everybody.
 void hear(const rmgr_process_spec& spec) {
   for (std::size_t i = 0; i < spec.argc; ++i)
-    witness().heard(view(spec.argv[i]), "an argument of a process");
+    witness().heard(from_abi(spec.argv[i]), "an argument of a process");
   for (std::size_t i = 0; i < spec.environment_count; ++i)
-    witness().heard(view(spec.environment[i]), "the environment of a process");
+    witness().heard(from_abi(spec.environment[i]), "the environment of a process");
 }
 
 template <class Fn>
@@ -139,11 +139,11 @@ rmgr_status RMGR_CALL spawn_held(void* ctx, const rmgr_call* call, const rmgr_pr
                                  const rmgr_identity_sink* sink, const rmgr_error* error) noexcept {
   return guarded(ctx, error, [&]() -> rmgr_status {
     if (call == nullptr || spec == nullptr || sink == nullptr || spec->argc == 0 ||
-        !usable(view(spec->key)) || !view(spec->argv[0]).starts_with('/'))
+        !usable(from_abi(spec->key)) || !from_abi(spec->argv[0]).starts_with('/'))
       return explain(error, RMGR_E_INVALID,
                      "The process service was asked wrongly: the specification is incomplete.");
     hear(*spec);
-    const fs::path directory = folder(ctx, view(spec->key));
+    const fs::path directory = folder(ctx, from_abi(spec->key));
     fs::create_directories(directory);
     Gate gate;
     if (!start_supervisor(of(ctx).program(), directory.string(), gate))
@@ -160,19 +160,19 @@ rmgr_status RMGR_CALL spawn_held(void* ctx, const rmgr_call* call, const rmgr_pr
     }
     {
       const std::lock_guard lock(gates_mutex);
-      Gate& known = gates()[std::string(view(spec->key))];
+      Gate& known = gates()[std::string(from_abi(spec->key))];
       if (known.to >= 0) close_gate(known);
       known = gate;
     }
     const std::string boot = boot_id();
     const rmgr_process_identity* item =
-        shaped(rmgr_process_identity{sizeof(rmgr_process_identity), 0, pid, *token, str(boot)});
+        shaped(rmgr_process_identity{sizeof(rmgr_process_identity), 0, pid, *token, to_abi(boot)});
     return sink->write(sink->ctx, item);
   });
 }
 
 bool alive(const rmgr_process_identity& identity) {
-  if (view(identity.boot_id) != boot_id()) return false;
+  if (from_abi(identity.boot_id) != boot_id()) return false;
   const auto token = start_token(identity.pid);
   return token && *token == identity.start_token;
 }
@@ -181,13 +181,13 @@ rmgr_status RMGR_CALL release(void* ctx, const rmgr_call* /*call*/, rmgr_str key
                               const rmgr_process_identity* identity, rmgr_str secret_name, rmgr_secret secret,
                               const rmgr_error* error) noexcept {
   return guarded(ctx, error, [&]() -> rmgr_status {
-    if (identity == nullptr || !usable(view(key)))
+    if (identity == nullptr || !usable(from_abi(key)))
       return explain(error, RMGR_E_INVALID,
                      "The process service was asked wrongly: key or identity is unusable.");
     Gate gate;
     {
       const std::lock_guard lock(gates_mutex);
-      const auto found = gates().find(std::string(view(key)));
+      const auto found = gates().find(std::string(from_abi(key)));
       if (found != gates().end()) {
         gate = found->second;
         gates().erase(found);
@@ -197,7 +197,7 @@ rmgr_status RMGR_CALL release(void* ctx, const rmgr_call* /*call*/, rmgr_str key
       if (gate.to >= 0) close_gate(gate);
       return explain(error, RMGR_E_NOT_FOUND, "There is no held process of that key.");
     }
-    std::string entry(view(secret_name));
+    std::string entry(from_abi(secret_name));
     entry += '=';
     entry.append(secret.bytes == nullptr ? "" : secret.bytes, secret.size);
     const bool sent = write_frame(gate.to, entry);
@@ -215,10 +215,10 @@ rmgr_status RMGR_CALL inspect(void* ctx, const rmgr_call* /*call*/, rmgr_str key
                               const rmgr_process_identity* identity, rmgr_process_state* state,
                               const rmgr_error* error) noexcept {
   return guarded(ctx, error, [&]() -> rmgr_status {
-    if (identity == nullptr || state == nullptr || !usable(view(key)))
+    if (identity == nullptr || state == nullptr || !usable(from_abi(key)))
       return explain(error, RMGR_E_INVALID,
                      "The process service was asked wrongly: key or identity is unusable.");
-    const fs::path directory = folder(ctx, view(key));
+    const fs::path directory = folder(ctx, from_abi(key));
     const bool living = alive(*identity);  // before the record, which is written before the end
     const bool released = fs::exists(directory / "released");
     std::ifstream record(directory / "exit");
@@ -259,7 +259,7 @@ rmgr_status RMGR_CALL stop(void* ctx, const rmgr_call* call, rmgr_str key,
                            const rmgr_process_identity* identity, std::int64_t grace_ms,
                            const rmgr_error* error) noexcept {
   return guarded(ctx, error, [&]() -> rmgr_status {
-    if (call == nullptr || identity == nullptr || identity->pid <= 0 || !usable(view(key)))
+    if (call == nullptr || identity == nullptr || identity->pid <= 0 || !usable(from_abi(key)))
       return explain(error, RMGR_E_INVALID,
                      "The process service was asked wrongly: key or identity is unusable.");
     if (!alive(*identity)) return RMGR_OK;
@@ -278,17 +278,17 @@ rmgr_status RMGR_CALL stop(void* ctx, const rmgr_call* call, rmgr_str key,
 
 rmgr_status RMGR_CALL forget(void* ctx, rmgr_str key, const rmgr_error* error) noexcept {
   return guarded(ctx, error, [&]() -> rmgr_status {
-    if (!usable(view(key))) return explain(error, RMGR_E_INVALID, "The key is unusable.");
+    if (!usable(from_abi(key))) return explain(error, RMGR_E_INVALID, "The key is unusable.");
     {
       const std::lock_guard lock(gates_mutex);
-      const auto found = gates().find(std::string(view(key)));
+      const auto found = gates().find(std::string(from_abi(key)));
       if (found != gates().end()) {
         close_gate(found->second);
         gates().erase(found);
       }
     }
     std::error_code ignored;
-    fs::remove_all(folder(ctx, view(key)), ignored);
+    fs::remove_all(folder(ctx, from_abi(key)), ignored);
     return RMGR_OK;
   });
 }

@@ -39,7 +39,7 @@ const rmgr_component& component(const Context& context, const rmgr_plugin_entry_
 }
 
 std::string fitting_config(const Context& context, const rmgr_component& component) {
-  const auto schema = Json::parse(view(component.config_schema()));
+  const auto schema = Json::parse(from_abi(component.config_schema()));
   if (!schema || !schema_problem(*schema).empty()) fail("Its configuration schema is not in the subset.");
   Json config = context.config();
   const auto problems = config_problems(*schema, config);
@@ -53,7 +53,7 @@ Answer create(const rmgr_component& component, const Host& host, std::string_vie
               rmgr_instance*& out) {
   Operation operation("create");
   return operation.run(
-      [&] { return component.create(host.instance(), str(config), &out, operation.error()); });
+      [&] { return component.create(host.instance(), to_abi(config), &out, operation.error()); });
 }
 
 Instance::Instance(const Context& context, std::set<std::string> absent)

@@ -96,12 +96,11 @@ unsigned bit_of(std::string_view name) {
 const std::vector<Test>& all_tests() {
   static const std::vector<Test> tests = [] {
     std::vector<Test> all;
-    for (Tests (*part)() :
-         {&static_tests, &load_tests, &config_tests, &provider_tests, &source_tests, &gateway_tests,
-          &recovery_tests, &cancel_tests, &error_tests, &thread_tests, &hygiene_tests, &compat_tests}) {
-      Tests some = part();
+    auto parts = std::array{static_tests(), load_tests(),    config_tests(),   provider_tests(),
+                            source_tests(), gateway_tests(), recovery_tests(), cancel_tests(),
+                            error_tests(),  thread_tests(),  hygiene_tests(),  compat_tests()};
+    for (Tests& some : parts)
       std::move(some.begin(), some.end(), std::back_inserter(all));
-    }
     return all;
   }();
   return tests;
