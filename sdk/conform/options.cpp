@@ -1,5 +1,6 @@
 #include "conform/options.hpp"
 #include "conform/files.hpp"
+#include "conform/pattern.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -23,15 +24,6 @@ bool number(const std::string& word, Number least, Number most, Number& out) {
   return true;
 }
 
-bool is_expression(const std::string& word) {
-  try {
-    const std::regex compiled(word, std::regex::extended);
-    return true;
-  } catch (const std::regex_error&) {
-    return false;
-  }
-}
-
 std::string read_config_file(const std::string& path, Plan& plan) {
   std::error_code failure;
   const std::uintmax_t size = fs::file_size(path, failure);
@@ -46,7 +38,7 @@ std::string take(const std::string& name, const std::string& value, Options& opt
   if (name == "--config") return read_config_file(value, options.plan);
   if (name == "--include" || name == "--exclude") {
     (name == "--include" ? options.choice.include : options.choice.exclude) = value;
-    return is_expression(value) ? "" : name + " wants a POSIX extended regular expression";
+    return Pattern(value).ok() ? "" : name + " wants a POSIX extended regular expression";
   }
   if (name == "--repeat")
     return number(value, 1, 1000, options.plan.repeat) ? "" : "--repeat wants 1 to 1000";

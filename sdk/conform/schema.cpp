@@ -1,10 +1,11 @@
 #include "conform/schema.hpp"
 
-#include <regex.h>
-
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <string_view>
+
+#include "conform/pattern.hpp"
 
 namespace rmgr::conform {
 namespace {
@@ -37,11 +38,8 @@ bool matches(const std::string& pattern, const std::string* text) {
   for (std::size_t i = 0; i + 1 < pattern.size(); ++i) {
     if (pattern[i] == '\\' && std::isalnum(static_cast<unsigned char>(pattern[++i])) != 0) return false;
   }
-  regex_t compiled;
-  if (::regcomp(&compiled, pattern.c_str(), REG_EXTENDED | REG_NOSUB) != 0) return false;
-  const bool found = text == nullptr || ::regexec(&compiled, text->c_str(), 0, nullptr, 0) == 0;
-  ::regfree(&compiled);
-  return found;
+  const Pattern compiled(pattern);
+  return text == nullptr ? compiled.ok() : compiled.found_in(*text);
 }
 
 std::string problem_of(const Json& schema, const std::string& where);

@@ -1,5 +1,6 @@
 #include "conform/suite.hpp"
 #include "conform/files.hpp"
+#include "conform/pattern.hpp"
 
 #include <stdlib.h>  // NOLINT(modernize-deprecated-headers) mkdtemp
 #include <sys/stat.h>
@@ -45,18 +46,15 @@ std::string make_scratch() {
 class Selection {
  public:
   explicit Selection(const Choice& choice)
-      : include_(choice.include, std::regex::extended),
-        exclude_(choice.exclude, std::regex::extended),
-        all_(choice.include.empty()),
-        none_(choice.exclude.empty()) {}
+      : include_(choice.include), exclude_(choice.exclude), excludes_(!choice.exclude.empty()) {}
   [[nodiscard]] bool has(std::string_view id) const {
     const std::string text(id);
-    return (all_ || std::regex_search(text, include_)) && (none_ || !std::regex_search(text, exclude_));
+    return include_.found_in(text) && !(excludes_ && exclude_.found_in(text));
   }
 
  private:
-  std::regex include_, exclude_;
-  bool all_, none_;
+  Pattern include_, exclude_;
+  bool excludes_;
 };
 
 bool bad(Status status) { return status == Status::failed || status == Status::crashed; }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <regex>
 #include <string>
 #include <vector>
 

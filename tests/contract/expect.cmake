@@ -3,7 +3,7 @@ set(options "")
 if(CONFIG)
   set(options --config ${CONFIG})
 endif()
-execute_process(COMMAND ${CONFORM} run ${PLUGIN} ${options} --repeat 4 --json
+execute_process(COMMAND ${CONFORM} run ${PLUGIN} ${options} --repeat 4 --timeout 20 --json
   RESULT_VARIABLE code OUTPUT_VARIABLE json ERROR_VARIABLE problem)
 string(JSON count ERROR_VARIABLE broken LENGTH "${json}" results)
 if(broken)

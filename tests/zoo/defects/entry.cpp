@@ -1,4 +1,6 @@
 // Libraries whose entry has one defect, chosen by a definition. All else is the sample's provider.
+#include <unistd.h>
+
 #include <cstdlib>
 #include <cstring>
 
@@ -21,6 +23,17 @@ constexpr rmgr_descriptor described = descriptor();
 rmgr_status crash(const rmgr_host* /*host*/, const rmgr_error* /*error*/) { std::abort(); }
 #endif
 
+#if defined(DEFECT_HANGS_IN_INIT)
+rmgr_status hang(const rmgr_host* /*host*/, const rmgr_error* /*error*/) {
+  while (true)
+    ::pause();
+}
+#endif
+
+#if defined(DEFECT_EXITS_IN_INIT)
+rmgr_status leave(const rmgr_host* /*host*/, const rmgr_error* /*error*/) { std::_Exit(0); }
+#endif
+
 #if defined(DEFECT_ANSWERS_ANY_INTERFACE)
 // Compares only as far as it knows.
 const void* any_interface(const char* id) {
@@ -39,6 +52,10 @@ constexpr rmgr_plugin_entry_t entry() {
   made.struct_size = sizeof(rmgr_plugin_entry_t) - sizeof(void*);
 #elif defined(DEFECT_CRASHES_IN_INIT)
   made.init = &crash;
+#elif defined(DEFECT_HANGS_IN_INIT)
+  made.init = &hang;
+#elif defined(DEFECT_EXITS_IN_INIT)
+  made.init = &leave;
 #elif defined(DEFECT_ANSWERS_ANY_INTERFACE)
   made.get_interface = &any_interface;
 #endif
