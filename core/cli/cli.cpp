@@ -89,10 +89,17 @@ int run(const std::vector<std::string>& arguments, Surface& surface) {
       "adopt-installation", "Take over a state directory that was written on another machine");
   adopt_command->add_option("--config", file, "the configuration that names the state directory")->required();
 
+  CLI::App* suite_command = plugin_command->add_subcommand(
+      "check", "Run the conformance suite on a plugin library: PLUGIN and the options of rmgr-conform run");
+  suite_command->prefix_command();
+  suite_command->callback([&] {
+    if (suite_command->remaining().empty()) throw CLI::RequiredError("PLUGIN");
+  });
+
   CLI::App* version_command = app.add_subcommand("version", "Print the version");
   for (CLI::App* command :
        {run_command, status_command, attempts_command, drain_command, check_command, reference_command,
-        list_command, release_command, adopt_command, version_command}) {
+        list_command, release_command, suite_command, adopt_command, version_command}) {
     command->footer(kExitCodes);
   }
 
@@ -111,6 +118,7 @@ int run(const std::vector<std::string>& arguments, Surface& surface) {
   if (list_command->parsed()) return plugin_list(surface, file, directories, as_json);
   if (release_command->parsed()) return plugin_release(surface, file, plugin);
   if (adopt_command->parsed()) return adopt_installation(surface, file);
+  if (suite_command->parsed()) return plugin_check(surface, suite_command->remaining());
   return version(surface);
 }
 

@@ -27,6 +27,8 @@ int plugin_list(Surface& surface, const std::string& config_file, const std::vec
                 bool json);
 int plugin_release(Surface& surface, const std::string& config_file, const std::string& plugin);
 int adopt_installation(Surface& surface, const std::string& config_file);
+// Does not return if the conformance suite could be started.
+int plugin_check(Surface& surface, const std::vector<std::string>& arguments);
 int version(Surface& surface);
 
 // Where this program and its helpers are, or nothing after the reason was printed.

@@ -106,6 +106,12 @@ std::optional<std::string> refusal(std::string_view file, const Include& include
   if (parts[0] == "sdk" && parts[1] == "include" && include.angled &&
       include.path.find('/') != std::string::npos)
     return "the SDK depends on nothing: <" + include.path + ">";
+  // The suite builds from the SDK and the system alone.
+  const bool own = include.path.starts_with("rmgr/") || include.path.starts_with("conform/");
+  const bool system =
+      include.angled && (include.path.starts_with("sys/") || include.path.find('/') == std::string::npos);
+  if (parts[0] == "sdk" && parts[1] == "conform" && !own && !system)
+    return "the conformance suite includes the SDK and itself only: " + quoted(include.path);
   return std::nullopt;
 }
 

@@ -65,6 +65,10 @@ TEST(IncludeArrows, JudgeEachKind) {
       {"plugins/support/http/client.cpp", {"curl/curl.h", true}, true},
       {"sdk/include/rmgr/host.hpp", {"nlohmann/json.hpp", true}, false},
       {"sdk/include/rmgr/host.hpp", {"domain/ids.hpp"}, false},
+      {"sdk/conform/host.cpp", {"rmgr/abi/host.h"}, true},
+      {"sdk/conform/host.cpp", {"sys/stat.h", true}, true},
+      {"sdk/conform/host.cpp", {"domain/ids.hpp"}, false},
+      {"sdk/conform/host.cpp", {"nlohmann/json.hpp", true}, false},
       {"core/cli/main/main.cpp", {"../daemon/daemon.hpp"}, false},
   };
   for (const Case& one : cases)

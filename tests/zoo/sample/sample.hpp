@@ -1,10 +1,11 @@
-// A correct plugin that keeps everything in memory; also an example of how short one can be.
+// A correct plugin, and an example of how short one can be. Its provider runs the listener through the host's
+// process service; on a host without that service it only pretends to.
 #pragma once
 
-#include <map>
 #include <mutex>
 
 #include "rmgr/plugin.hpp"
+#include "zoo/sample/store.hpp"
 
 namespace sample {
 
@@ -34,18 +35,23 @@ class Provider : public rmgr::ExecutionProvider {
   bool owns(const rmgr::Call& call, const rmgr::Allocation& allocation,
             std::string_view environment) override;
 
- private:
-  struct Environment {
-    rmgr::Owned identity;
-    rmgr::EnvironmentState state;
-    std::int64_t pid = 0;
+ protected:
+  [[nodiscard]] const rmgr::Host& host() const { return host_; }
+  // What is kept of an attempt, under its id.
+  struct Record {
+    std::string host, generation, pretended;
   };
-  Environment& find(const rmgr::Allocation& allocation);
+  [[nodiscard]] std::optional<Record> find(std::string_view attempt) const;
+  void keep(std::string_view attempt, const Record& record);
+
+ private:
+  Record must_find(std::string_view attempt) const;
 
   rmgr::Host host_;
   std::string config_;
-  std::mutex mutex_;  // the ordinary and the control lane meet here
-  std::map<std::string, Environment> environments_;
+  bool pretends_;
+  mutable std::mutex mutex_;  // the ordinary and the control lane meet here
+  Store store_;
   std::int64_t next_pid_ = 1000;
 };
 
@@ -64,8 +70,7 @@ class Gateway : public rmgr::Gateway {
 
  private:
   std::mutex mutex_;
-  std::map<std::int64_t, std::string> runners_;
-  std::int64_t next_id_ = 1;
+  Store runners_;  // name by id
 };
 
 // Offers one archive of known bytes.
