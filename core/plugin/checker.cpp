@@ -178,7 +178,8 @@ Result<std::string> hear_child(std::vector<std::string> words, const std::string
   const bool closed = drain(pipe.reader(), until, output);
   const int status = reap(*pid, closed, until);
   Report report = read_report(output);
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return std::move(report.text);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && report.stage == stage_done)
+    return std::move(report.text);
   if (!closed) return at_fault(report.stage + " took too long in a child process");
   if (WIFSIGNALED(status)) {
     return at_fault(report.stage + " ended a child process (signal " + std::to_string(WTERMSIG(status)) +

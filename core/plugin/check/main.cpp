@@ -200,7 +200,10 @@ int main(int argc, char** argv) {
     const auto result = schemas ? show_schemas(argv[1], argv[2])
                                 : check(argv[1], argv[2], argv[3], InstanceName(argv[4]), config);
     // Threads that a plugin left behind must not outlive what they use, so nothing is taken down any more.
-    if (result) std::_Exit(0);
+    if (result) {
+      begin(plugin::stage_done);
+      std::_Exit(0);
+    }
     std::fprintf(stderr, "%s\n", result.error().message.c_str());
   } catch (...) {
     std::fputs("An exception came out of it, which its interface does not allow; report it to its vendor.\n",

@@ -1,0 +1,103 @@
+// What the daemon makes of each library of the zoo before it relies on it.
+#include <algorithm>
+
+#include "unit/plugin/fixture.hpp"
+
+namespace {
+
+using namespace fixture;
+using plugin::PluginHost;
+
+struct Defect {
+  const char* id;
+  const char* refusal;  // a part of it; null: nothing shows before a runner is started, and it is admitted
+  const char* config = "{}";
+};
+void PrintTo(const Defect& defect, std::ostream* out) { *out << defect.id; }
+
+class Trial : public testing::TestWithParam<Defect> {};
+
+TEST_P(Trial, refuses_what_shows_before_a_runner_is_started) {
+  const Defect& defect = GetParam();
+  TempDirectory work;
+  RecordingLog log;
+  plugin::HostOptions chosen = options();
+  chosen.checker = RMGR_BIN_DIR "/rmgr-plugin-check";
+  chosen.checker_patience = domain::Millis{3'000};
+  chosen.work_directory = work.str();
+  PluginHost host(chosen, log);
+  const auto added =
+      host.add_instance(spec(defect.id, plugin::ComponentKind::execution_provider, defect.config));
+  ASSERT_EQ(host.status().size(), 1U);
+  if (defect.refusal == nullptr) {
+    EXPECT_TRUE(added) << added.error().message;
+    EXPECT_TRUE(host.status().front().ready);
+    return;
+  }
+  ASSERT_FALSE(added);
+  EXPECT_NE(added.error().message.find(defect.refusal), std::string::npos) << added.error().message;
+  EXPECT_EQ(host.status().front().refusal, added.error().message) << "the reason stands in status";
+}
+
+std::string name_of(const testing::TestParamInfo<Defect>& tested) {
+  std::string name(tested.param.id);
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Refused, Trial,
+                         testing::ValuesIn(std::vector<Defect>{
+                             {"wrong-magic", "wrong magic number"},
+                             {"crashes-at-load", "Loading it ended a child process (signal 6)"},
+                             {"other-minor", "built for plugin ABI 0.2 and this host offers 0.1"},
+                             {"other-major", "built for plugin ABI 1.1 and this host offers 0.1"},
+                             {"newer-minor", "needs plugin ABI 0.2 but was built with 0.1"},
+                             {"short-struct", "Its entry object is too short"},
+                             {"other-manifest", "its version is 9.9.9, but its manifest says 0.0.1"},
+                             {"crashes-in-init", "Loading it ended a child process (signal 6)"},
+                             {"exits-in-init", "Loading it ended a child process (exit code 0)"},
+                             {"crashes-on-destroy",
+                              "Destroying an instance of it ended a child process (signal 6)"},
+                             {"hangs-in-init", "Loading it took too long in a child process"},
+                         }),
+                         name_of);
+
+// The conformance suite finds these; the daemon has to live with them.
+INSTANTIATE_TEST_SUITE_P(Admitted, Trial,
+                         testing::ValuesIn(std::vector<Defect>{
+                             {"two-symbols", nullptr},
+                             {"executable-stack", nullptr},
+                             {"answers-any-interface", nullptr},
+                             {"throws", nullptr},
+                             {"throws-static", nullptr},
+                             {"explains-twice", nullptr},
+                             {"bad-utf8", nullptr},
+                             {"unknown-status", nullptr},
+                             {"late-write", nullptr},
+                             {"foreign-thread", nullptr},
+                             {"ignores-refusal", nullptr},
+                             {"exact-size", nullptr},
+                             {"accepts-unknown-keys", nullptr},
+                             {"leaks-descriptors", nullptr},
+                             {"leaves-threads", nullptr},
+                             {"leaves-children", nullptr},
+                             {"changes-signals", nullptr},
+                             {"changes-directory", nullptr},
+                             {"changes-umask", nullptr},
+                             {"changes-environment", nullptr},
+                             {"changes-locale", nullptr},
+                             {"prints", nullptr},
+                             {"needs-clock", nullptr},
+                             {"past-deadline", nullptr},
+                             {"ignores-cancel", nullptr},
+                             {"reuses-secret", nullptr},
+                             {"secret-in-identity", nullptr},
+                             {"missing-on-error", nullptr},
+                             {"forgets", nullptr},
+                             {"not-idempotent", nullptr},
+                             {"runs-when-held", nullptr},
+                             {"ignores-required", nullptr, R"({"url": "x"})"},
+                         }),
+                         name_of);
+
+}  // namespace
