@@ -1,6 +1,7 @@
 // Providers with one defect each, chosen by a definition: they keep to the form of the boundary and break a
 // rule that is only visible in what they do. All else is the sample's provider.
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -49,6 +50,8 @@ class Defective : public sample::Provider {
     std::fputs("hello from the zoo\n", stderr);
 #elif defined(DEFECT_LEAVES_CHILDREN)
     if (::fork() == 0) {
+      // It outlives the call and not the process: whoever waits for that one's output must not wait for this.
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
       ::sleep(600);
       ::_exit(0);
     }
