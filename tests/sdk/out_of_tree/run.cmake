@@ -14,6 +14,6 @@ run(${CMAKE_COMMAND} --build ${SCRATCH}/build)
 run(${CMAKE_COMMAND} -E cat ${SCRATCH}/build/plugins/stranger.manifest.json)
 # A program built with a sanitizer cannot load a library built without.
 if(CHECK)
-  run(${CHECK} ${SCRATCH}/build/plugins/stranger.so stranger)
+  run(${CHECK} ${SCRATCH}/build/plugins/stranger.so stranger --schemas)
 endif()
 file(REMOVE_RECURSE ${SCRATCH})
