@@ -31,6 +31,9 @@ int adopt_installation(Surface& surface, const std::string& config_file);
 int plugin_check(Surface& surface, const std::vector<std::string>& arguments);
 int version(Surface& surface);
 
+// Prints why a command failed; answers `exit_code`.
+int failed(Surface& surface, const domain::Error& error, int exit_code);
+
 // Where this program and its helpers are, or nothing after the reason was printed.
 std::optional<std::string> program_directory(Surface& surface);
 

@@ -9,6 +9,11 @@
 
 namespace agent::cli {
 
+int failed(Surface& surface, const domain::Error& error, int exit_code) {
+  surface.err << "runner-manager: " << observe::escape_controls(error.message) << '\n';
+  return exit_code;
+}
+
 std::optional<std::string> program_directory(Surface& surface) {
   std::error_code error;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
@@ -49,14 +54,13 @@ std::optional<std::string> ask(Surface& surface, const Where& where, const std::
 std::optional<std::string> outcome_of(Surface& surface, domain::Result<std::string> response,
                                       int& exit_code) {
   if (!response) {
-    surface.err << "runner-manager: " << observe::escape_controls(response.error().message) << '\n';
-    exit_code = response.error().code == domain::ErrorCode::not_found ? kNotRunning : kFailed;
+    const bool absent = response.error().code == domain::ErrorCode::not_found;
+    exit_code = failed(surface, response.error(), absent ? kNotRunning : kFailed);
     return std::nullopt;
   }
   auto result = daemon::control_outcome(*response);
   if (!result) {
-    surface.err << "runner-manager: " << observe::escape_controls(result.error().message) << '\n';
-    exit_code = kFailed;
+    exit_code = failed(surface, result.error(), kFailed);
     return std::nullopt;
   }
   return std::move(*result);

@@ -53,10 +53,7 @@ int config_reference(Surface& surface, const std::vector<std::string>& directori
   options.directories = directories;
   options.checker = *programs + "/rmgr-plugin-check";
   const auto components = plugin::component_references(options, plugins);
-  if (!components) {
-    surface.err << "runner-manager: " << components.error().message << '\n';
-    return kFailed;
-  }
+  if (!components) return failed(surface, components.error(), kFailed);
   surface.out
       << "# Every key of the configuration\n\n"
          "Made by `runner-manager config reference` from what the program and its plugins check; do not "

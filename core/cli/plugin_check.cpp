@@ -2,7 +2,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <ostream>
 
 #include "cli/commands.hpp"
@@ -11,9 +10,9 @@ namespace agent::cli {
 
 // The suite is a program of its own and takes this one's place, so that its exit code is this command's.
 int plugin_check(Surface& surface, const std::vector<std::string>& arguments) {
-  std::error_code error;
-  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
-  const std::string program = (self.parent_path() / "rmgr-conform").string();
+  const auto directory = program_directory(surface);
+  if (!directory) return kFailed;
+  const std::string program = *directory + "/rmgr-conform";
   std::vector<std::string> words{program, "run"};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;

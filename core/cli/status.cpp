@@ -144,12 +144,12 @@ std::optional<std::string> attempts_of_journal(Surface& surface, const std::stri
   open.check = false;
   auto opened = journal::Journal::open(open);
   if (!opened) {
-    surface.err << "runner-manager: " << opened.error().message << '\n';
+    failed(surface, opened.error(), kStateRefused);
     return std::nullopt;
   }
   auto rows = (*opened)->recent(limit);
   if (!rows) {
-    surface.err << "runner-manager: " << rows.error().message << '\n';
+    failed(surface, rows.error(), kStateRefused);
     return std::nullopt;
   }
   return daemon::attempts_json(*rows);

@@ -7,7 +7,6 @@
 #include "daemon/control_protocol.hpp"
 #include "daemon/entropy.hpp"
 #include "daemon/quarantine.hpp"
-#include "observe/text.hpp"
 #include "plugin/host.hpp"
 #include "plugin/manifest.hpp"
 
@@ -19,11 +18,6 @@ using domain::Error;
 using domain::Result;
 
 constexpr domain::Millis kLockPatience{1'000};
-
-int failed(Surface& surface, const Error& error, int exit_code) {
-  surface.err << "runner-manager: " << observe::escape_controls(error.message) << '\n';
-  return exit_code;
-}
 
 struct State {
   journal::StateLock lock;

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 namespace agent::daemon {
 namespace {
@@ -28,6 +29,12 @@ std::string text_of(const Json& object, const char* key) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string{};
 }
 
+std::string request_with(std::string_view command, std::string_view key, Json value) {
+  Json request{{"command", command}};
+  request[std::string(key)] = std::move(value);
+  return dump(request);
+}
+
 ErrorCode parse_code(std::string_view word) {
   for (int i = 0; i <= static_cast<int>(ErrorCode::internal); ++i) {
     if (domain::to_string(static_cast<ErrorCode>(i)) == word) return static_cast<ErrorCode>(i);
@@ -44,15 +51,11 @@ Error no_response() {
 std::string control_request(std::string_view command) { return dump(Json{{"command", command}}); }
 
 std::string control_request(std::string_view command, std::string_view key, std::int64_t value) {
-  Json request{{"command", command}};
-  request[std::string(key)] = value;
-  return dump(request);
+  return request_with(command, key, value);
 }
 
 std::string control_request(std::string_view command, std::string_view key, const std::string& value) {
-  Json request{{"command", command}};
-  request[std::string(key)] = value;
-  return dump(request);
+  return request_with(command, key, value);
 }
 
 std::string control_text(std::string_view request, std::string_view key) {

@@ -164,6 +164,7 @@ void answer_ending(Step& out, const domain::Pending& answered, const EventBody& 
 
 void answer(Step& out, const domain::Pending& answered, const EventBody& body, const Context& context) {
   const EffectKind kind = answered.kind;
+  note_unanswered(out.attempt, answered, body);
   // A launch answer that arrives after the conclusion is an ending's business.
   if (is_launch_effect(kind) && domain::is_concluded(out.attempt.state)) {
     Attempt& attempt = out.attempt;
@@ -173,15 +174,13 @@ void answer(Step& out, const domain::Pending& answered, const EventBody& body, c
       if (!attempt.process) attempt.process = held->process;
     } else if (const auto* acquired = std::get_if<event::Acquired>(&body)) {
       if (!attempt.package) attempt.package = acquired->digest;
-    } else if (std::holds_alternative<event::Failed>(body)) {
-      note_unanswered(attempt, answered, body);
     } else if (const auto* prepared = std::get_if<event::Prepared>(&body)) {
       if (!attempt.environment && prepared->environment) attempt.environment = prepared->environment;
     }
     return;
   }
   if (is_launch_effect(kind)) {
-    answer_launch(out, answered, body, context);
+    answer_launch(out, kind, body, context);
   } else {
     answer_ending(out, answered, body, context);
   }

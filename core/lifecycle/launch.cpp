@@ -138,11 +138,8 @@ void note_unanswered(Attempt& attempt, const domain::Pending& answered, const Ev
   count_unanswered(attempt, answered.issued_at);
 }
 
-void answer_launch(Step& out, const domain::Pending& answered, const EventBody& body,
-                   const Context& context) {
+void answer_launch(Step& out, EffectKind kind, const EventBody& body, const Context& context) {
   Attempt& attempt = out.attempt;
-  const EffectKind kind = answered.kind;
-  note_unanswered(attempt, answered, body);
   if (const auto* failed = std::get_if<event::Failed>(&body)) {
     if (kind == EffectKind::release) {
       fail_release(out, *failed, context);

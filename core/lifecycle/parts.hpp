@@ -32,7 +32,7 @@ void retry_cleanup(domain::Attempt& attempt, const domain::Instant& now);
 
 // The answer to the effect that was pending. (launch.cpp, ending.cpp)
 void answer(Step& out, const domain::Pending& answered, const EventBody& body, const Context& context);
-void answer_launch(Step& out, const domain::Pending& answered, const EventBody& body, const Context& context);
+void answer_launch(Step& out, domain::EffectKind kind, const EventBody& body, const Context& context);
 void answer_ending(Step& out, const domain::Pending& answered, const EventBody& body, const Context& context);
 
 // One look, decided and applied until the decision asks for nothing more. (observe.cpp)

@@ -23,13 +23,15 @@ std::string offered(const std::vector<std::string>& interfaces) {
 
 }  // namespace
 
+ConfigChecker::ConfigChecker(const HostOptions& options)
+    : options_(options), discovered_(discover_plugins(options.directories, options.trust_any_owner)) {}
+
 ConfigChecker::Findings ConfigChecker::check(const InstanceSpec& spec) {
   Findings findings;
-  const std::vector<Discovered> all = discover_plugins(options_.directories, options_.trust_any_owner);
-  const auto found = std::find_if(all.begin(), all.end(),
+  const auto found = std::find_if(discovered_.begin(), discovered_.end(),
                                   [&](const Discovered& one) { return one.manifest.id == spec.plugin; });
-  if (found == all.end() || found->refusal) return findings;
-  const std::string interface = "rmgr." + std::string(to_string(spec.kind)) + "/1";
+  if (found == discovered_.end() || found->refusal) return findings;
+  const std::string interface = interface_of(spec.kind);
   const auto& offers = found->manifest.interfaces;
   if (std::find(offers.begin(), offers.end(), interface) == offers.end()) {
     findings.plugin = "the plugin " + one_line(spec.plugin, 64) + " is no " +

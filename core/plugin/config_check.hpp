@@ -13,7 +13,7 @@ namespace agent::plugin {
 // Asks each library for its schemas once, in a child process; nothing of a plugin runs in this one.
 class ConfigChecker {
  public:
-  explicit ConfigChecker(const HostOptions& options) : options_(options) {}
+  explicit ConfigChecker(const HostOptions& options);
 
   struct Findings {
     std::string plugin;                   // what is wrong with the choice of the plugin; empty: nothing
@@ -27,6 +27,7 @@ class ConfigChecker {
   std::string schema_of(const InstanceSpec& spec, const Discovered& found, const std::string& interface);
 
   const HostOptions& options_;
+  std::vector<Discovered> discovered_;
   std::map<std::string, std::string> schemas_;  // by path: what the child said
 };
 

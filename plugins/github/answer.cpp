@@ -13,8 +13,6 @@ namespace {
 constexpr Millis kUnknownLimit{60'000};
 constexpr std::int64_t kDay = 86'400;
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
 std::optional<std::int64_t> number(const http::Response& response, std::string_view name) {
   const auto text = response.header(name);
   if (!text || text->empty()) return std::nullopt;
@@ -49,6 +47,8 @@ std::optional<Millis> rate_limit(const http::Response& response, std::string_vie
 }
 
 }  // namespace
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 bool mentions(std::string_view text, std::string_view words) {
   return std::search(text.begin(), text.end(), words.begin(), words.end(),

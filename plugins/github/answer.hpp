@@ -45,6 +45,9 @@ std::string request_id_of(const std::vector<http::Header>& headers);
 // X-RateLimit-Remaining in percent of X-RateLimit-Limit, or -1.
 std::int64_t quota_left_percent(const http::Response& response);
 
+// ASCII letters alone change.
+char lower(char c);
+
 // True if the text contains the words, whatever the case of ASCII letters. `words` is lower-case.
 bool mentions(std::string_view text, std::string_view words);
 

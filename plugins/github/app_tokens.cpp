@@ -20,8 +20,7 @@ const std::string kAppLine = "/app";  // no owner has that name
 
 std::string owner_of(std::string_view target) {
   std::string owner(target.substr(0, target.find('/')));
-  std::transform(owner.begin(), owner.end(), owner.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  std::transform(owner.begin(), owner.end(), owner.begin(), &lower);
   return owner;
 }
 
@@ -179,11 +178,7 @@ AppTokens::Told AppTokens::ask(const rmgr::Call& call, http::Method method, cons
       throw credential_error(CredentialState::unreadable, CredentialKind::app, error.what());
     }
     if (unusable) throw Error(*unusable);
-    auto request = wire_.request(method, path, proof);
-    if (method == http::Method::post) {
-      request.headers.push_back({"Content-Type", "application/json"});
-      request.body = "{}";
-    }
+    auto request = wire_.request(method, path, proof, "{}");
     told.sent_at = wire_.host().clock().boot();
     auto outcome = wire_.client().perform(std::move(request), caller);
     if (const auto* failure = std::get_if<http::Failure>(&outcome)) throw Wire::failed(*failure, what);

@@ -40,8 +40,9 @@ void Session::Authorization::renew() {
   loan_ = session_.credential_->get(call_, target_);
 }
 
-http::Request Session::Authorization::request(http::Method method, std::string url) const {
-  return session_.request(method, std::move(url), loan_.token);
+http::Request Session::Authorization::request(http::Method method, std::string url,
+                                              const std::string& body) const {
+  return session_.request(method, std::move(url), loan_.token, body);
 }
 
 std::optional<Answer> Session::Authorization::judge(const http::Response& response, int reading,
@@ -82,11 +83,7 @@ Session::Sent Session::send(const rmgr::Call& call, std::string_view target, htt
   CallCaller caller(call);
   for (;;) {
     const int reading = authorization.reading();
-    auto request = authorization.request(method, path);
-    if (method == http::Method::post) {
-      request.headers.push_back({"Content-Type", "application/json"});
-      request.body = body;
-    }
+    auto request = authorization.request(method, path, body);
     auto outcome = client().perform(std::move(request), caller);
     if (const auto* failure = std::get_if<http::Failure>(&outcome)) throw failed(*failure, what);
     auto& response = std::get<http::Response>(outcome);

@@ -25,7 +25,8 @@ class Session : public Wire {
     Authorization(Session& session, const rmgr::Call& call, std::string_view target);
     // 0, and 1 once it was renewed.
     [[nodiscard]] int reading() const { return reading_; }
-    [[nodiscard]] http::Request request(http::Method method, std::string url) const;
+    [[nodiscard]] http::Request request(http::Method method, std::string url,
+                                        const std::string& body = {}) const;
     // What the answer to a request made at that reading means. Nothing if the request is to be tried again
     // with the renewed credential; throws if the credential is what is wrong.
     std::optional<Answer> judge(const http::Response& response, int reading, const std::string& what);

@@ -49,13 +49,18 @@ Wire::Wire(rmgr::Host host, Settings settings)
       paces_(host, settings_.app ? CredentialKind::app : CredentialKind::token),
       clock_(host) {}
 
-http::Request Wire::request(http::Method method, std::string url, const http::Secret& token) const {
+http::Request Wire::request(http::Method method, std::string url, const http::Secret& token,
+                            const std::string& body) const {
   http::Request request;
   request.method = method;
   request.url = url.starts_with('/') ? settings_.endpoint.api + url : std::move(url);
   request.headers = {{"Accept", "application/vnd.github+json"}, {"X-GitHub-Api-Version", "2022-11-28"}};
   request.authorization = http::Secret{"Bearer ", token.view()};
   request.stall_timeout = settings_.stall_timeout;
+  if (method == http::Method::post) {
+    request.headers.push_back({"Content-Type", "application/json"});
+    request.body = body;
+  }
   return request;
 }
 

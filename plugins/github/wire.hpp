@@ -43,8 +43,9 @@ class Wire {
   Paces& paces() { return paces_; }
   ServerClock& clock() { return clock_; }
 
-  // A request of this path or whole URL, with every header that GitHub wants.
-  [[nodiscard]] http::Request request(http::Method method, std::string url, const http::Secret& token) const;
+  // A request of this path or whole URL, with every header that GitHub wants. A body is JSON.
+  [[nodiscard]] http::Request request(http::Method method, std::string url, const http::Secret& token,
+                                      const std::string& body = {}) const;
   // What an answer means; its Date and its rate limit are learnt for that line.
   Answer judge(const http::Response& response, const std::string& line);
 

@@ -64,16 +64,19 @@ std::string after_hold(Context& context) {
   return "What was held was removed by a fresh process and never ran.";
 }
 
+// The first phase: a runner that would end with that code runs, and its host dies.
+[[noreturn]] void die_beside_a_runner(Context& context, Provider& provider, int ends_with) {
+  provider.need_ready(context);
+  Attempt attempt = make_attempt(context, Mode::waits, ends_with);
+  provider.started(attempt);
+  expect(provider.await_running(attempt).state == RMGR_ENVIRONMENT_RUNNING, "It does not run after start.");
+  attempt.save(context);
+  die();
+}
+
 std::string after_start(Context& context) {
   Provider provider(context);
-  if (context.phase == 0) {
-    provider.need_ready(context);
-    Attempt attempt = make_attempt(context, Mode::waits, 21);
-    provider.started(attempt);
-    expect(provider.await_running(attempt).state == RMGR_ENVIRONMENT_RUNNING, "It does not run after start.");
-    attempt.save(context);
-    die();
-  }
+  if (context.phase == 0) die_beside_a_runner(context, provider, 21);
   const Attempt attempt = Attempt::saved(context);
   const std::int32_t now = provider.state(attempt).state;
   expect(now == RMGR_ENVIRONMENT_RUNNING || now == RMGR_ENVIRONMENT_STARTING,
@@ -89,14 +92,7 @@ std::string after_start(Context& context) {
 
 std::string exit_code(Context& context) {
   Provider provider(context);
-  if (context.phase == 0) {
-    provider.need_ready(context);
-    Attempt attempt = make_attempt(context, Mode::waits, 23);
-    provider.started(attempt);
-    expect(provider.await_running(attempt).state == RMGR_ENVIRONMENT_RUNNING, "It does not run after start.");
-    attempt.save(context);
-    die();
-  }
+  if (context.phase == 0) die_beside_a_runner(context, provider, 23);
   const Attempt attempt = Attempt::saved(context);
   provider.stopped(attempt);
   const rmgr_environment_state seen = provider.state(attempt);
