@@ -132,12 +132,8 @@ void Agent::write_configuration() const {
   const std::string token_file = setup_.directory + "/token";
   std::ofstream(token_file) << setup_.token << "\n";
   fs::permissions(token_file, fs::perms(0600));
-  // Accounts belong to one agent: the clean-up of another ends whatever runs under them, and tests run side
-  // by side.
-  const int first = 100'000 + static_cast<int>(::getpid() % 5'000) * 64;
-  const std::string range = "{run_as: {uid_range: {first: " + std::to_string(first) + ", count: 64}}}";
   const std::string accounts = !setup_.provider_config.empty() ? setup_.provider_config
-                               : ::geteuid() == 0              ? range
+                               : ::geteuid() == 0              ? accounts_.pool()
                                                                : "{allow_shared_account: true}";
   const std::string credential =
       setup_.credential.empty() ? "token: \"file:" + token_file + "\"" : setup_.credential;

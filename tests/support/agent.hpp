@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "support/accounts.hpp"
+
 namespace testkit {
 
 struct PolicySpec {
@@ -91,6 +93,7 @@ class Agent {
  private:
   void write_configuration() const;
   AgentSetup setup_;
+  AccountRange accounts_;
   pid_t pid_ = -1;
 };
 

@@ -7,6 +7,7 @@
 
 #include "native/provider.hpp"
 #include "native/runtime.hpp"
+#include "support/accounts.hpp"
 #include "unit/plugin_native/fakes.hpp"
 
 namespace native {
@@ -21,7 +22,6 @@ using ::testing::HasSubstr;
 using testing::status_of;
 
 constexpr const char* generation = "0123456789abcdef0123456789abcdef";
-constexpr std::uint32_t first_uid = 73501;
 
 struct stat look(const std::string& path) {
   struct stat info {};
@@ -61,7 +61,12 @@ class ProviderTest : public ::testing::Test {
   testing::Directory directory_;
   testing::FakeHost host_;
   testing::Call call_;
-  const std::string range_ = R"({"run_as": {"uid_range": {"first": 73501, "count": 2}}})";
+  const testkit::AccountRange accounts_;
+  const std::string range_ = accounts_.pool(2);
+  // What an environment of the pool's account `index` is called.
+  [[nodiscard]] std::string environment(std::uint32_t index) const {
+    return "native:" + std::to_string(accounts_.first() + index) + ":01234567";
+  }
   const std::string shared_ = R"({"allow_shared_account": true})";
 };
 
@@ -144,12 +149,12 @@ TEST_F(ProviderTest, EachAttemptHasAnAccountOfItsOwnAcrossRestarts) {
   {
     Provider provider(host_.view(), range_);
     first = *provider.prepare(call_.view(), a);
-    EXPECT_EQ(first, "native:73501:01234567");
+    EXPECT_EQ(first, environment(0));
     EXPECT_EQ(*provider.prepare(call_.view(), a), first);  // asked again
   }
   Provider provider(host_.view(), range_);
   EXPECT_EQ(*provider.prepare(call_.view(), a), first);
-  EXPECT_EQ(*provider.prepare(call_.view(), b), "native:73502:01234567");
+  EXPECT_EQ(*provider.prepare(call_.view(), b), environment(1));
   EXPECT_EQ(provider.probe(call_.view(), {}).readiness, Readiness::degraded);
   EXPECT_EQ(status_of([&] { provider.prepare(call_.view(), c); }), Status::retry);
   EXPECT_EQ(provider.enumerate_owned(call_.view(), "host-1").size(), 2U);
@@ -164,7 +169,7 @@ TEST_F(ProviderTest, EachAttemptHasAnAccountOfItsOwnAcrossRestarts) {
   EXPECT_EQ(host_.asked.back(), "forget a");
   provider.remove(call_.view(), a);
   EXPECT_EQ(provider.inspect(call_.view(), a).status, EnvironmentStatus::missing);
-  EXPECT_EQ(*provider.prepare(call_.view(), c), "native:73501:01234567");
+  EXPECT_EQ(*provider.prepare(call_.view(), c), environment(0));
 }
 
 TEST_F(ProviderTest, AnAccountIsDurableBeforeItIsUsed) {
@@ -192,8 +197,8 @@ TEST_F(ProviderTest, TheRuntimeIsGivenWithoutFollowingAnything) {
   provider.prepare(call_.view(), one);
   for (const char* entry :
        {"", "/bin", "/bin/Runner.Listener", "/run.sh", "/link", "/bin/up", "/fifo", "/_home", "/_temp"}) {
-    EXPECT_EQ(look(runtime + entry).st_uid, first_uid) << entry;
-    EXPECT_EQ(look(runtime + entry).st_gid, first_uid) << entry;
+    EXPECT_EQ(look(runtime + entry).st_uid, accounts_.first()) << entry;
+    EXPECT_EQ(look(runtime + entry).st_gid, accounts_.first()) << entry;
   }
   EXPECT_TRUE(S_ISDIR(look(runtime + "/_home").st_mode));
   EXPECT_EQ(look(outside).st_uid, 0U);

@@ -15,12 +15,11 @@
 
 #include "native/provider.hpp"
 #include "native/residue.hpp"
+#include "support/accounts.hpp"
 #include "unit/plugin_native/fakes.hpp"
 
 namespace native {
 namespace {
-
-constexpr std::uint32_t uid = 73601;
 
 class ResidueTest : public ::testing::Test {
  protected:
@@ -28,7 +27,7 @@ class ResidueTest : public ::testing::Test {
     if (::geteuid() != 0) GTEST_SKIP() << "only root can leave something behind as another account";
   }
   // Runs `act` as the account in a child and waits for it.
-  static void as_account(const std::function<bool()>& act) {
+  void as_account(const std::function<bool()>& act) const {
     const pid_t pid = ::fork();
     if (pid == 0) ::_exit(::setgid(uid) == 0 && ::setuid(uid) == 0 && act() ? 0 : 1);
     int status = 0;
@@ -36,6 +35,9 @@ class ResidueTest : public ::testing::Test {
     ASSERT_EQ(status, 0);
   }
   testing::Call call_;
+  const testkit::AccountRange accounts_;
+  const std::uint32_t uid = accounts_.first();
+  const std::string name_ = std::to_string(uid);
 };
 
 TEST_F(ResidueTest, EndsEveryProcessOfTheAccountAndNoOther) {
@@ -70,10 +72,10 @@ TEST_F(ResidueTest, RemovesSystemVObjectsOfTheAccountAndNoOther) {
     return ::shmget(IPC_PRIVATE, 4096, 0600) >= 0 && ::msgget(IPC_PRIVATE, 0600) >= 0 &&
            ::semget(IPC_PRIVATE, 1, 0600) >= 0;
   });
-  const auto owned = [](const char* table) {
+  const auto owned = [&](const char* table) {
     std::size_t count = 0;
     const std::string text = testing::read_text(std::string("/proc/sysvipc/") + table);
-    for (std::size_t at = 0; (at = text.find(" 73601 ", at)) != std::string::npos; at += 6)
+    for (std::size_t at = 0; (at = text.find(' ' + name_ + ' ', at)) != std::string::npos; at += name_.size())
       ++count;
     return count;
   };
@@ -121,7 +123,7 @@ TEST_F(ResidueTest, AnAttemptLeavesNothingBehind) {
   ASSERT_TRUE(processes.ok());
   testing::FakeHost host;
   host.use(**processes);
-  Provider provider(host.view(), R"({"run_as": {"uid_range": {"first": 73601, "count": 1}}})");
+  Provider provider(host.view(), accounts_.pool(1));
   rmgr::Allocation one;
   one.host = "host-1";
   one.attempt = "11111111-2222-4333-8444-555555555555";
@@ -141,13 +143,13 @@ TEST_F(ResidueTest, AnAttemptLeavesNothingBehind) {
   }));
   EXPECT_EQ(state.exit_code, 7);
   EXPECT_FALSE(state.clean);
-  EXPECT_EQ(testing::read_text(runtime + "/id"), "73601\n");
+  EXPECT_EQ(testing::read_text(runtime + "/id"), name_ + "\n");
   EXPECT_NE(testing::read_text(runtime + "/env").find("ACTIONS_RUNNER_INPUT_JITCONFIG=needle\n"),
             std::string::npos);
   EXPECT_EQ(testing::read_text(runtime + "/_temp/file"), "mine\n");
-  EXPECT_TRUE(fs::exists("/dev/shm/rmgr-test-73601"));
+  EXPECT_TRUE(fs::exists("/dev/shm/rmgr-test-" + name_));
   provider.remove(call_.view(), one);
-  EXPECT_FALSE(fs::exists("/dev/shm/rmgr-test-73601"));
+  EXPECT_FALSE(fs::exists("/dev/shm/rmgr-test-" + name_));
   EXPECT_TRUE(host.kv.empty());
   EXPECT_TRUE(fs::is_empty(options.record_directory));
   EXPECT_EQ(count_processes(uid), 0U);
@@ -161,13 +163,13 @@ TEST_F(ResidueTest, AnAccountThatSomebodyUsesIsNotTaken) {
     for (;;)
       ::pause();
   }
-  ASSERT_TRUE(testing::eventually([] { return count_processes(uid) == 1; }));
+  ASSERT_TRUE(testing::eventually([&] { return count_processes(uid) == 1; }));
   const testing::Directory directory;
   const std::string runtime = directory.path() + "/runtime";
   std::filesystem::create_directories(runtime + "/bin");
   testing::write_text(runtime + "/bin/Runner.Listener", "", 0755);
   testing::FakeHost host;
-  Provider provider(host.view(), R"({"run_as": {"uid_range": {"first": 73601, "count": 1}}})");
+  Provider provider(host.view(), accounts_.pool(1));
   rmgr::Allocation one;
   one.attempt = "a";
   one.generation = "0123456789abcdef";
