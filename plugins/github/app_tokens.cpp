@@ -24,6 +24,14 @@ std::string owner_of(std::string_view target) {
   return owner;
 }
 
+// An App may be installed for some of an owner's repositories: a look-up that finds nothing speaks of its own
+// target alone. No owner's name begins so.
+std::string line_of_look_up(std::string_view target) {
+  std::string line = "/of/" + std::string(target);
+  std::transform(line.begin(), line.end(), line.begin(), &lower);
+  return line;
+}
+
 }  // namespace
 
 Loan AppTokens::loan_of(const Token& token, const std::string& owner) {
@@ -51,8 +59,9 @@ Loan AppTokens::get(const rmgr::Call& call, std::string_view target) {
   lock.unlock();
   std::optional<Made> made;
   std::optional<Error> failure;
+  auto phase = Phase::looking_up;
   try {
-    made = make(call, std::string(target), owner, known);
+    made = make(call, std::string(target), owner, known, phase);
   } catch (const Error& error) {
     failure = error;
   } catch (const std::exception& error) {
@@ -61,25 +70,25 @@ Loan AppTokens::get(const rmgr::Call& call, std::string_view target) {
   lock.lock();
   installation.making = false;
   ++installation.made;
-  // That one caller gave up says nothing to the others.
-  const bool mine_alone =
-      failure && (failure->status() == Status::cancelled || failure->status() == Status::deadline);
-  installation.failure = mine_alone ? std::nullopt : failure;
+  installation.failure.reset();
+  changed_.notify_all();
   if (made) {
     installation.id = made->id;
     installation.token = std::move(made->token);
+    return loan_of(*installation.token, owner);
   }
-  changed_.notify_all();
-  if (made) return loan_of(*installation.token, owner);
+  if (failure->status() == Status::cancelled || failure->status() == Status::deadline) throw Error(*failure);
   // What is there is good for a while: a token is renewed well before its end.
   auto& old = installation.token;
   const auto now = wire_.host().clock().boot();
-  if (old && !mine_alone && now + kLastUse < old->expires_at) {
+  if (old && now + kLastUse < old->expires_at) {
     old->renew_at = now + kLastUse;
     wire_.host().log().warning("The App's token for " + owner +
                                " could not be renewed and is used up: " + failure->what());
     return loan_of(*old, owner);
   }
+  // That one caller gave up, or that its target was not found, says nothing to those who wait.
+  if (phase == Phase::minting) installation.failure = failure;
   throw Error(*failure);
 }
 
@@ -104,17 +113,20 @@ void AppTokens::drop(const Loan& loan) {
 }
 
 AppTokens::Made AppTokens::make(const rmgr::Call& call, const std::string& target, const std::string& owner,
-                                std::int64_t known) {
+                                std::int64_t known, Phase& phase) {
   const auto& configured = wire_.settings().app->installation_id;
   const bool remembered = known != 0 && !configured;
   Made made;
-  made.id = configured ? *configured : remembered ? known : look_up(call, target, owner);
+  made.id = configured ? *configured : remembered ? known : look_up(call, target);
   const auto what = "Asking for the App's token for " + owner;
+  phase = Phase::minting;
   const auto path = [&made] { return "/app/installations/" + std::to_string(made.id) + "/access_tokens"; };
   auto told = ask(call, http::Method::post, path(), owner, what);
   if (told.answer.meaning == Meaning::not_found && remembered) {
     // It was installed anew meanwhile, perhaps.
-    made.id = look_up(call, target, owner);
+    phase = Phase::looking_up;
+    made.id = look_up(call, target);
+    phase = Phase::minting;
     told = ask(call, http::Method::post, path(), owner, what);
   }
   if (told.answer.meaning == Meaning::not_found) reject(CredentialState::not_installed, owner, told, what);
@@ -137,19 +149,21 @@ AppTokens::Made AppTokens::make(const rmgr::Call& call, const std::string& targe
   return made;
 }
 
-std::int64_t AppTokens::look_up(const rmgr::Call& call, const std::string& target, const std::string& owner) {
+std::int64_t AppTokens::look_up(const rmgr::Call& call, const std::string& target) {
   const auto what = "Looking up the App's installation for " + target;
-  const auto told = ask(call, http::Method::get, target_path(target).path + "/installation", owner, what);
-  if (told.answer.meaning == Meaning::not_found) reject(CredentialState::not_installed, owner, told, what);
+  const auto line = line_of_look_up(target);
+  const auto told = ask(call, http::Method::get, target_path(target).path + "/installation", line, what);
+  if (told.answer.meaning == Meaning::not_found) reject(CredentialState::not_installed, line, told, what);
   if (told.answer.meaning != Meaning::success) throw wire_.failed(told.answer, what);
   const auto found = is_json(told.response) ? parse_installation(told.response.body) : std::nullopt;
   if (!found) throw wire_.nonsense(told.response, what, "is not an installation");
-  if (found->suspended) reject(CredentialState::suspended, owner, told, what);
+  if (found->suspended) reject(CredentialState::suspended, line, told, what);
+  wire_.paces().accepted(line, told.fingerprint);
   return found->id;
 }
 
 AppTokens::Told AppTokens::ask(const rmgr::Call& call, http::Method method, const std::string& path,
-                               const std::string& owner, const std::string& what) {
+                               const std::string& line, const std::string& what) {
   const AppSettings& app = *wire_.settings().app;
   CallCaller caller(call);
   for (bool again = false;; again = true) {
@@ -163,7 +177,7 @@ AppTokens::Told AppTokens::ask(const rmgr::Call& call, http::Method method, cons
         told.fingerprint = std::hash<std::string_view>{}(value.reveal());
         try {
           wire_.paces().expect_free(kAppLine, told.fingerprint);
-          wire_.paces().expect_free(owner, told.fingerprint);
+          wire_.paces().expect_free(line, told.fingerprint);
         } catch (const Error& error) {
           unusable = error;
           return;

@@ -33,8 +33,9 @@ class AppTokens final : public Credential {
     std::optional<Token> token;
     bool making = false;
     std::uint64_t made = 0;              // how many requests for a token have ended
-    std::optional<rmgr::Error> failure;  // of the last one
+    std::optional<rmgr::Error> failure;  // of the last one, if it is everybody's
   };
+  enum class Phase { looking_up, minting };
   struct Made {
     std::int64_t id = 0;
     Token token;
@@ -47,12 +48,13 @@ class AppTokens final : public Credential {
   };
   [[nodiscard]] static Loan loan_of(const Token& token, const std::string& owner);
   void await(std::unique_lock<std::mutex>& lock, const Installation& installation, const rmgr::Call& call);
-  Made make(const rmgr::Call& call, const std::string& target, const std::string& owner, std::int64_t known);
-  std::int64_t look_up(const rmgr::Call& call, const std::string& target, const std::string& owner);
+  Made make(const rmgr::Call& call, const std::string& target, const std::string& owner, std::int64_t known,
+            Phase& phase);
+  std::int64_t look_up(const rmgr::Call& call, const std::string& target);
   // One request as the App itself, tried once more after a 401 with the clock that the server told.
-  Told ask(const rmgr::Call& call, http::Method method, const std::string& path, const std::string& owner,
+  Told ask(const rmgr::Call& call, http::Method method, const std::string& path, const std::string& line,
            const std::string& what);
-  [[noreturn]] void reject(CredentialState state, const std::string& owner, const Told& told,
+  [[noreturn]] void reject(CredentialState state, const std::string& line, const Told& told,
                            const std::string& what);
 
   Wire& wire_;

@@ -21,18 +21,15 @@ std::string_view remedy(CredentialState state, CredentialKind kind) {
   switch (state) {
     case CredentialState::rejected:
       return app ? "Check the id of the App, and that the private key is one of its current keys; make a new "
-                   "key "
-                   "if it was revoked."
+                   "key if it was revoked."
                  : "Check that the token is neither expired nor revoked, and replace it.";
     case CredentialState::expired: return "Make a new token and put it where the reference points to.";
     case CredentialState::unreadable:
       return app ? "Make the private key readable for this account alone."
-                 : "Make the token readable for this "
-                   "account alone.";
+                 : "Make the token readable for this account alone.";
     case CredentialState::unusable:
       return app ? "Give the PEM file that GitHub offered when the key was made."
-                 : "Give the token alone, in one "
-                   "line.";
+                 : "Give the token alone, in one line.";
     case CredentialState::not_installed:
       return "Install the App for this owner, and give it this repository, or correct the target or "
              "installation_id.";

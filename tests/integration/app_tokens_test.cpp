@@ -232,6 +232,54 @@ TEST_F(AppCredential, AMissingInstallationConcernsItsOwnerAlone) {
   EXPECT_EQ(state("globex/tools"), "ready");
 }
 
+// An App may be given some of an owner's repositories only.
+TEST_F(AppCredential, ARepositoryThatTheAppWasNotGivenConcernsItselfAlone) {
+  github->add_fault(
+      {.action = "status", .path = "/repos/acme/other/installation", .count = -1, .status = 404});
+  EXPECT_EQ(state("acme/other"), "not_installed");
+  EXPECT_EQ(state("acme/widgets"), "ready");
+  github->clear_requests();
+  make(R"({"id":42,"private_key":"file:/key"})");
+  for (int i = 0; i < 6; ++i) {
+    EXPECT_EQ(state("acme/other"), "not_installed");
+    pass(4s);
+  }
+  EXPECT_EQ(requests(), 1U) << "asked quietly";
+}
+
+TEST_F(AppCredential, WhoWaitsForAnotherTargetsLookUpIsNotRefusedWithIt) {
+  const auto fault = github->add_fault(
+      {.action = "status", .path = "/repos/acme/other/installation", .delay_ms = 400, .status = 404});
+  std::thread refused([&] {
+    const FakeCall mine;
+    EXPECT_EQ(error_of([&] { gateway->inventory(mine.call(), "acme/other"); }).status(),
+              Status::unauthorized);
+  });
+  for (int i = 0; i < 500 && github->fault_hits(fault) == 0; ++i)
+    std::this_thread::sleep_for(2ms);
+  EXPECT_EQ(state("acme/widgets"), "ready");
+  refused.join();
+}
+
+TEST_F(AppCredential, WhoWaitsForARenewalThatFailsUsesTheOldTokenToo) {
+  look();
+  pass(56min);
+  github->add_fault(
+      {.action = "status", .path = "*/access_tokens", .count = -1, .delay_ms = 300, .status = 502});
+  std::vector<std::thread> threads;
+  std::atomic<int> worked{0};
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      const FakeCall mine;
+      worked +=
+          error_of([&] { gateway->inventory(mine.call(), "acme/widgets"); }).status() == Status::ok ? 1 : 0;
+    });
+  }
+  for (auto& thread : threads)
+    thread.join();
+  EXPECT_EQ(worked, 4);
+}
+
 TEST_F(AppCredential, AnInstallationThatWasMadeAnewIsFound) {
   look();
   github->change_app({.installations = {{14, "acme"}}, .uninstall = 11});

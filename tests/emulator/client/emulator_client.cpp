@@ -239,6 +239,13 @@ std::int64_t EmulatorClient::add_fault(const FaultSpec& fault) const {
 void EmulatorClient::remove_fault(std::int64_t id) const {
   control(*this, "DELETE", "faults/" + std::to_string(id));
 }
+
+std::int64_t EmulatorClient::fault_hits(std::int64_t id) const {
+  for (const auto& fault : control(*this, "GET", "faults").at("faults"))
+    if (fault.at("id") == id) return fault.at("hits");
+  return 0;
+}
+
 void EmulatorClient::clear_faults() const { control(*this, "DELETE", "faults"); }
 
 void EmulatorClient::change_settings(const SettingsChange& change) const {

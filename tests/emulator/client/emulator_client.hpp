@@ -173,6 +173,8 @@ class EmulatorClient {
 
   std::int64_t add_fault(const FaultSpec& fault) const;
   void remove_fault(std::int64_t id) const;
+  // How many requests have met it, also those that are not answered yet.
+  [[nodiscard]] std::int64_t fault_hits(std::int64_t id) const;
   void clear_faults() const;
   void change_settings(const SettingsChange& change) const;
   void change_app(const AppChange& change) const;
