@@ -44,7 +44,7 @@ class Daemon {
         wakeup_(loop_),
         drain_limit_(loop_),
         forgive_plugins_(loop_),
-        signals_(loop_, SIGTERM, SIGINT, SIGHUP),
+        signals_(loop_, SIGHUP),
         started_at_(instant_now({})) {}
 
   int run(const RunOptions& options);
@@ -195,6 +195,10 @@ int Daemon::serve(const RunOptions& options) {
     std::cerr << "runner-manager: " << refusal->message << '\n';
     return refusal->exit_code;
   }
+  // Until here a signal ends this process as it ends any other, also while a plugin's trial takes its time:
+  // nothing has begun that a crash would not leave as well.
+  signals_.add(SIGTERM);
+  signals_.add(SIGINT);
   auto control = ControlServer::start(
       loop_, configuration_.control_socket,
       [this](const std::string& command, const std::string& request) { return answer(command, request); });

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <csignal>
 
 #include "stage.hpp"
 
@@ -107,6 +108,16 @@ TEST(Drain, sigterm_while_github_does_not_answer_ends_with_zero) {
   stage.queue(1, "true");
   std::this_thread::sleep_for(std::chrono::seconds(2));
   EXPECT_EQ(stage.agent().terminate(std::chrono::seconds(30)), 0);
+}
+
+TEST(Drain, sigterm_ends_a_start_that_waits_for_a_plugin) {
+  Stage stage(1, [](testkit::AgentSetup& setup) {
+    setup.more_plugins = RMGR_BUILD_DIR "/zoo";
+    setup.provider = "hangs-in-init";
+    setup.provider_config = "{}";
+  });
+  EXPECT_FALSE(stage.agent().start(std::chrono::seconds(1)));
+  EXPECT_EQ(stage.agent().terminate(std::chrono::seconds(10)), 128 + SIGTERM);
 }
 
 TEST(Restart, a_second_daemon_on_one_state_directory_is_refused) {
