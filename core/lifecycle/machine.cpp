@@ -48,6 +48,17 @@ void on_operator_stop(Step& out, const Context& context) {
   }
 }
 
+// The way out where nobody else can tell: no look is waited for any more. What is on the disk and at GitHub
+// is cleaned as ever.
+void on_proved_gone(Step& out, const Context& context) {
+  Attempt& attempt = out.attempt;
+  if (attempt.pending || attempt.state == domain::State::cleaned) return;
+  if (!domain::is_concluded(attempt.state))
+    conclude(out, domain::termination_outcome(domain::TerminationKind::by_operator), context);
+  attempt.environment_removed = true;
+  attempt.cleanup_retry = {};
+}
+
 }  // namespace
 
 Step begin(Attempt attempt, const domain::Instant& now) {
@@ -76,6 +87,8 @@ Step step(const Attempt& attempt, const Event& event, const Context& context) {
     observe(out, *observed, context);
   } else if (std::holds_alternative<event::OperatorStop>(event.body)) {
     on_operator_stop(out, context);
+  } else if (std::holds_alternative<event::ProvedGone>(event.body)) {
+    on_proved_gone(out, context);
   } else if (std::holds_alternative<event::Resumed>(event.body)) {
     on_resumed(out, context);
   }

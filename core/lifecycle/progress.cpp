@@ -44,7 +44,10 @@ void progress_termination(Step& out, const Context& context) {
 }
 
 void progress_ending(Step& out, const Context& context) {
-  const Attempt& attempt = out.attempt;
+  Attempt& attempt = out.attempt;
+  const bool outlived = attempt.state == State::cleaned && !context.target_served &&
+                        domain::elapsed(attempt.changed_at, context.now) >= kForgottenByGithub;
+  if (outlived) attempt.deregistration_owed = false;
   if (attempt.deregistration_owed && due(attempt.deregistration_retry, context.now)) {
     issue(out, EffectKind::deregister, context.now);
     return;

@@ -78,7 +78,13 @@ lifecycle::Context Engine::context_for(const Attempt& attempt) const {
   const auto policy = policies_.find(attempt.policy.name);
   // An unknown demand is taken for a demand: giving up a job that waits is worse than one idle runner.
   const bool persists = policy != policies_.end() && policy->second.queued.value_or(1) > 0;
-  return {.now = world_.now(), .demand_persists = persists, .launching_allowed = !draining_};
+  const TargetKey key = key_of(attempt.policy);
+  const bool served = std::any_of(policies_.begin(), policies_.end(),
+                                  [&key](const auto& entry) { return serves(entry.second.policy, key); });
+  return {.now = world_.now(),
+          .demand_persists = persists,
+          .launching_allowed = !draining_,
+          .target_served = served};
 }
 
 // What comes for an attempt whose row rests waits with it; looks and timers come again by themselves.
@@ -188,6 +194,7 @@ void Engine::turn() {
   if (!commit()) return;
   issue_staged();
   forget_settled();
+  prune_history();
   probe_due();
 }
 
@@ -219,6 +226,7 @@ void Engine::forget_settled() {
     return pending && (pending->kind == domain::EffectKind::acquire_package ||
                        pending->kind == domain::EffectKind::materialize);
   };
+  forget_unused_targets();
   if (prune_wanted_ && std::none_of(live_.begin(), live_.end(), uses_cache)) {
     prune_wanted_ = false;
     std::set<domain::PackageDigest> leased;
@@ -228,6 +236,9 @@ void Engine::forget_settled() {
     }
     world_.prune_packages(leased);
   }
+}
+
+void Engine::prune_history() {
   const Instant now = world_.now();
   if (next_history_prune_ && !domain::reached(*next_history_prune_, now)) return;
   next_history_prune_ = domain::after(now, kHistoryPruneInterval);

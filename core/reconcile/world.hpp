@@ -48,7 +48,7 @@ struct Look {
   std::uint64_t pass = 0;
   domain::EnvironmentView environment = domain::EnvironmentView::unknown;
   bool clean = false;
-  std::optional<std::int64_t> exit_code;
+  std::optional<std::int64_t> exit_code{};
   bool out_of_memory = false;
   domain::Evidence evidence = domain::Evidence::unknown;
 };
@@ -64,22 +64,22 @@ struct ListedRunner {
 struct GatewayFailure {
   domain::ErrorCode code = domain::ErrorCode::internal;
   domain::Millis retry_after{0};
-  std::string message;
+  std::string message{};
 };
 
 struct Inventory {
   TargetKey target;
   std::uint64_t pass = 0;
-  std::vector<ListedRunner> runners;
-  std::optional<GatewayFailure> failure;
+  std::vector<ListedRunner> runners{};
+  std::optional<GatewayFailure> failure{};
 };
 
 struct DemandAnswer {
   TargetKey target;
   std::uint64_t pass = 0;
-  std::vector<domain::Job> jobs;
+  std::vector<domain::Job> jobs{};
   std::int64_t quota_left_percent = -1;
-  std::optional<GatewayFailure> failure;
+  std::optional<GatewayFailure> failure{};
 };
 
 // Whether launches of a policy may be granted: the provider's probe and the root's preflight.

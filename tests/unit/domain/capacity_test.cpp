@@ -250,6 +250,30 @@ TEST(Capacity, ReplacementsNeverRaiseTheNumberAboveDemand) {
   EXPECT_EQ(one(host(8), wanted).start, 1);
 }
 
+TEST(Capacity, APolicyStartsNoMoreThanItHasSlotsForAndLeavesTheRestToOthers) {
+  PolicyDemand slots = demand("slots");
+  slots.queued = 5;
+  slots.free_slots = 2;
+  PolicyDemand free = demand("free");
+  free.queued = 5;
+  EXPECT_EQ(starts(host(7), {slots, free}), (Starts{2, 5}));
+  EXPECT_EQ(one(host(7), slots).limited_by, LimitingFactor::no_free_slot);
+  slots.free_slots = -1;
+  EXPECT_EQ(one(host(7), slots).start, 0);
+  slots.free_slots = 5;
+  EXPECT_EQ(one(host(7), slots).limited_by, LimitingFactor::demand);
+}
+
+TEST(Slots, TheLowestGapIsTakenAndTheCeilingHolds) {
+  EXPECT_EQ(lowest_free_slot({}, 2), 1);
+  EXPECT_EQ(lowest_free_slot({1}, 2), 2);
+  EXPECT_EQ(lowest_free_slot({2, 3}, 3), 1);
+  EXPECT_EQ(lowest_free_slot({1, 3}, 3), 2);
+  EXPECT_EQ(lowest_free_slot({1, 2}, 2), std::nullopt);
+  EXPECT_EQ(lowest_free_slot({}, 0), std::nullopt);
+  EXPECT_EQ(lowest_free_slot({-4, 0, 1, 9}, 9), 2) << "what is out of range holds nothing";
+}
+
 TEST(Capacity, NobodyAsksNobodyIsAnswered) { EXPECT_TRUE(allocate(host(8), {}).empty()); }
 
 TEST(Capacity, AChangeOfTheHostsCapacityCountsInTheNextCall) {
