@@ -16,7 +16,8 @@ int run_daemon(Surface& surface, const std::string& config_file) {
     print(surface, config_file, loaded.problems);
     return kConfigurationRefused;
   }
-  return surface.run_agent(*loaded.configuration, {.program_directory = *directory});
+  return surface.run_agent(*loaded.configuration,
+                           {.program_directory = *directory, .config_file = config_file});
 }
 
 int version(Surface& surface) {
