@@ -1,5 +1,6 @@
 #include "daemon/preflight.hpp"
 
+#include "config/secrets.hpp"
 #include "plugin/config_check.hpp"
 
 namespace agent::daemon {
@@ -19,7 +20,15 @@ Place place_of(const config::Instance& instance, std::string pointer, bool key) 
   return instance.value_places.at("");
 }
 
-std::string dotted(const std::string& pointer) {
+// Not the name of an unknown key inside the value of a telling one: it is a part of the secret as well.
+std::string dotted(std::string pointer, bool about_key) {
+  const std::size_t last = pointer.rfind('/');
+  for (std::size_t at = 0; about_key && !pointer.empty() && at < last;) {
+    const std::size_t next = pointer.find('/', at + 1);
+    if (config::is_telling(std::string_view(pointer).substr(at + 1, next - at - 1)))
+      return dotted(pointer.substr(0, last), false) + ".[redacted]";
+    at = next;
+  }
   std::string text = "config" + pointer;
   for (char& c : text)
     c = c == '/' ? '.' : c;
@@ -48,7 +57,8 @@ std::vector<config::Problem> preflight(const config::Loaded& loaded, const std::
       if (!found.plugin.empty()) findings.push_back({instance.plugin_place, found.plugin, false});
       for (const plugin::SchemaProblem& problem : found.problems) {
         findings.push_back({place_of(instance, problem.pointer, problem.about_key),
-                            dotted(problem.pointer) + ": " + problem.message, problem.secret});
+                            dotted(problem.pointer, problem.about_key) + ": " + problem.message,
+                            problem.secret});
       }
     }
   };
