@@ -125,6 +125,7 @@ void owe(Step& out, domain::RunnerId runner) {
 }
 
 void retry_cleanup(Attempt& attempt, const domain::Instant& now) {
+  if (attempt.state == State::destroying) (void)domain::transition(attempt, State::cleanup_deferred, now);
   attempt.cleanup_retry =
       domain::next_retry(attempt.cleanup_retry, domain::cleanup_wait(attempt.cleanup_retry.tries + 1), now);
 }
