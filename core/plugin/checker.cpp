@@ -190,9 +190,11 @@ void read_rest(const Channels& channels, Heard& heard) {
   }
 }
 
-// Ends the child and whatever it started; its status. Until it is reaped its group's number is nobody else's.
+// Ends the child, also one that left its group, and whatever it started; its status. Until it is reaped its
+// number is nobody else's.
 int end_child(pid_t pid) {
   ::kill(-pid, SIGKILL);
+  ::kill(pid, SIGKILL);
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0) {
     if (errno != EINTR) return -1;
@@ -213,7 +215,7 @@ std::string said_by(const Heard& heard) {
   const std::size_t from = line.find_first_not_of("? ");
   return from == std::string::npos
              ? ""
-             : "; it printed: " + line.substr(from, line.find_last_not_of("? ") + 1 - from);
+             : ", having printed \"" + line.substr(from, line.find_last_not_of("? ") + 1 - from) + "\"";
 }
 
 // Why a child did not go through all of it.

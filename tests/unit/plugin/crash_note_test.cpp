@@ -29,6 +29,14 @@ using Notes = std::vector<std::string>;
 
 void RMGR_CALL crash(void* /*arg*/) { std::abort(); }
 
+// Ends at the end of the stack.
+[[gnu::noinline]] int deeper(const volatile bool& on) {
+  volatile char frame[4096] = {};
+  frame[0] = on ? 1 : 0;
+  if (frame[0] == 0) return 0;
+  return deeper(on) + frame[1];
+}
+
 class CrashNotes : public testing::Test {
  protected:
   // What a process that does this leaves behind; it must not end normally.
@@ -249,6 +257,15 @@ TEST_F(CrashNotesOfAHost, NameWhatUsesUpItsStack) {
 TEST_F(CrashNotesOfAHost, NameWhatCrashesAsItIsLoaded) {
   EXPECT_EQ(notes_of("crashes-in-init", plugin::ComponentKind::execution_provider),
             Notes{digest_of("crashes-in-init")});
+}
+
+TEST_F(CrashNotes, NameTheLibraryThatUsesUpTheStackOfTheThreadThatLoads) {
+  EXPECT_EQ(notes_after([] {
+              const InCallOf call(kOuter);
+              const volatile bool on = true;
+              (void)deeper(on);
+            }),
+            Notes{kOuter});
 }
 
 TEST_F(CrashNotes, FindAStackOnThreadsThatHaveNone) {
