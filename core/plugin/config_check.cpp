@@ -45,7 +45,7 @@ ConfigChecker::Findings ConfigChecker::check(const InstanceSpec& spec) {
   const auto unchecked = [&](const Error& why) {
     findings.unchecked = "the configuration cannot be checked, because the library " + found->path +
                          " did not say what it takes: " + why.message;
-    findings.plugins_fault = why.code == ErrorCode::invalid;
+    findings.plugins_fault = why.code == ErrorCode::invalid || why.code == ErrorCode::denied;
     return findings;
   };
   const auto schema = schema_of(spec, *found, interface);

@@ -20,7 +20,7 @@ class ConfigChecker {
     std::vector<SchemaProblem> problems;  // of the configuration, missing secrets too
     // Why the configuration could not be looked at: names the library; empty: it was.
     std::string unchecked;
-    bool plugins_fault = false;  // and then the start refuses the instance for the same reason
+    bool plugins_fault = false;  // or its file's; then the start refuses the instance for the same reason
   };
   // Nothing about a plugin that is missing or may not be loaded: that is no fault of the configuration, and
   // `status` and the start say it.
