@@ -21,6 +21,7 @@ std::string_view to_string(Event event) {
     case Event::effect_failed: return "effect_failed";
     case Event::cleanup_deferred: return "cleanup_deferred";
     case Event::deregistration_deferred: return "deregistration_deferred";
+    case Event::deregistration_dropped: return "deregistration_dropped";
     case Event::launch_timing: return "launch_timing";
     case Event::policy_held: return "policy_held";
     case Event::policy_released: return "policy_released";

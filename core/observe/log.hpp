@@ -34,6 +34,7 @@ enum class Event {
   effect_failed,
   cleanup_deferred,
   deregistration_deferred,
+  deregistration_dropped,
   launch_timing,
   policy_held,
   policy_released,

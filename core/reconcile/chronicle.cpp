@@ -58,6 +58,12 @@ void Engine::report(const Attempt& before, const Attempt& now, bool created) {
   };
   deferred(Event::cleanup_deferred, before.cleanup_retry, now.cleanup_retry);
   deferred(Event::deregistration_deferred, before.deregistration_retry, now.deregistration_retry);
+  // GitHub proves an absence whenever a debt is paid; without that proof it was given up.
+  const bool dropped = before.deregistration_owed && !now.deregistration_owed && !now.absence_observed;
+  if (dropped) {
+    log_.write(Level::warning, Event::deregistration_dropped,
+               {{Field::attempt, id}, {Field::policy, policy}, {Field::target, now.policy.target.str()}});
+  }
 }
 
 // Step times of a launch, whether it started a runner or not.

@@ -78,7 +78,13 @@ lifecycle::Context Engine::context_for(const Attempt& attempt) const {
   const auto policy = policies_.find(attempt.policy.name);
   // An unknown demand is taken for a demand: giving up a job that waits is worse than one idle runner.
   const bool persists = policy != policies_.end() && policy->second.queued.value_or(1) > 0;
-  return {.now = world_.now(), .demand_persists = persists, .launching_allowed = !draining_};
+  const TargetKey key = key_of(attempt.policy);
+  const bool served = std::any_of(policies_.begin(), policies_.end(),
+                                  [&key](const auto& entry) { return serves(entry.second.policy, key); });
+  return {.now = world_.now(),
+          .demand_persists = persists,
+          .launching_allowed = !draining_,
+          .target_configured = served};
 }
 
 // What comes for an attempt whose row rests waits with it; looks and timers come again by themselves.

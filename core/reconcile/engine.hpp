@@ -171,6 +171,7 @@ class Engine {
   domain::LimitingFactor blocked_by(const Target& target, const PolicyState& state) const;
   void consume_replacements(const TargetKey& key);
   void grant(PolicyState& state, std::int64_t count);
+  [[nodiscard]] std::optional<std::int64_t> next_slot(const domain::Policy& policy) const;
   void probe_due();
   void take_readiness(const ReadinessAnswer& answer);
   void hold_policy(const domain::Attempt& attempt);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "domain/backoff.hpp"
+#include "domain/slots.hpp"
 #include "domain/state.hpp"
 #include "reconcile/engine.hpp"
 
@@ -115,6 +116,14 @@ void Engine::grant(PolicyState& state, std::int64_t count) {
     attempt.generation = world_.mint_generation();
     attempt.policy = state.policy;
     attempt.runtime = state.policy.root + "/" + domain::runtime_directory_name(attempt.id);
+    if (domain::uses_slots(state.policy)) {
+      attempt.slot = next_slot(state.policy);
+      if (!attempt.slot) {
+        state.limited_by = LimitingFactor::no_free_slot;
+        return;
+      }
+      attempt.runtime = state.policy.root + "/" + domain::slot_directory_name(*attempt.slot);
+    }
     attempt.times.demand_seen = now;
     log_.write(Level::info, observe::Event::attempt_granted,
                {{Field::attempt, attempt.id.str()},
@@ -122,6 +131,14 @@ void Engine::grant(PolicyState& state, std::int64_t count) {
                 {Field::target, state.policy.target.str()}});
     create(std::move(attempt));
   }
+}
+
+// What was granted in this turn holds its slot already.
+std::optional<std::int64_t> Engine::next_slot(const domain::Policy& policy) const {
+  std::vector<const Attempt*> attempts;
+  for (const auto& [id, live] : live_)
+    attempts.push_back(&live.attempt);
+  return domain::free_slot(domain::held_slots(policy.name, attempts), policy.max);
 }
 
 void Engine::probe_due() {
