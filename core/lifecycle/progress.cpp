@@ -49,9 +49,13 @@ void progress_termination(Step& out, const Context& context) {
 
 void progress_ending(Step& out, const Context& context) {
   Attempt& attempt = out.attempt;
-  const bool outlived = attempt.state == State::cleaned && !context.target_served &&
-                        domain::elapsed(attempt.changed_at, context.now) >= kForgottenByGithub;
-  if (outlived) attempt.deregistration_owed = false;
+  const bool forgiven = !context.target_configured && attempt.state == State::cleaned &&
+                        attempt.deregistration_retry.tries > 0 &&
+                        domain::elapsed(attempt.changed_at, context.now) >= kForgetDebt;
+  if (attempt.deregistration_owed && forgiven) {
+    attempt.deregistration_owed = false;
+    attempt.deregistration_retry = {};
+  }
   if (attempt.deregistration_owed && due(attempt.deregistration_retry, context.now)) {
     issue(out, EffectKind::deregister, context.now);
     return;

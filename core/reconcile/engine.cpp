@@ -84,7 +84,7 @@ lifecycle::Context Engine::context_for(const Attempt& attempt) const {
   return {.now = world_.now(),
           .demand_persists = persists,
           .launching_allowed = !draining_,
-          .target_served = served};
+          .target_configured = served};
 }
 
 // What comes for an attempt whose row rests waits with it; looks and timers come again by themselves.

@@ -205,7 +205,6 @@ class Engine {
   void report_refused(const TargetKey& key, Target& target);
   [[nodiscard]] std::vector<domain::PolicyDemand> demands(const TargetKey& key) const;
   [[nodiscard]] bool competes(const PolicyState& state) const;
-  [[nodiscard]] std::set<std::int64_t> held_slots(const domain::Policy& policy) const;
   void consume_replacements(const TargetKey& key);
   void grant(PolicyState& state, std::int64_t count);
   // readiness.cpp
@@ -219,7 +218,7 @@ class Engine {
   // explain.cpp
   void explain_into(Explanation& out, const PolicyState& state) const;
   // reload.cpp
-  [[nodiscard]] std::string conflict_of(const domain::Policy& policy) const;
+  [[nodiscard]] std::vector<const domain::Attempt*> rows() const;
   void forget_unused_targets();
 
   EngineOptions options_;

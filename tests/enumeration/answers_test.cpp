@@ -185,9 +185,10 @@ const Rule kRules[] = {
                                             t.was.launch_retry == Retry{1, at(kNow + 1)});
        return !t.is_a<event::Timer>() || !waits || t.is() == t.was;
      }},
-    {"an attempt with a process ends by a proven stop, or if its gate says that nothing ran",
+    {"an attempt with a process ends by a proven stop, or if its gate says that nothing ran, or by the "
+     "operator's proof",
      [](const Told& t) {
-       if (!t.concluded_now() || !t.was.process) return true;
+       if (!t.concluded_now() || !t.was.process || t.is_a<event::Forgotten>()) return true;
        const bool nothing_ran = t.answers(EffectKind::release) && t.failed() && !t.failed()->process_existed;
        return nothing_ran || (t.answers(EffectKind::stop) && t.is_a<event::Stopped>());
      }},
@@ -212,10 +213,21 @@ const Rule kRules[] = {
        const bool cleaned_now = t.was.state != State::cleaned && t.is().state == State::cleaned;
        return !cleaned_now || (t.answers(EffectKind::scrub) && t.is_a<event::Scrubbed>());
      }},
-    {"only the provider's proof says that an environment is gone",
+    {"only a proof says that an environment is gone",
      [](const Told& t) {
        const bool gone_now = !t.was.environment_removed && t.is().environment_removed;
-       return !gone_now || (t.answers(EffectKind::destroy) && t.is_a<event::Destroyed>());
+       return !gone_now || t.is_a<event::Forgotten>() ||
+              (t.answers(EffectKind::destroy) && t.is_a<event::Destroyed>());
+     }},
+    {"what the operator proved gone has ended, unless its launch goes on here",
+     [](const Told& t) {
+       if (!t.is_a<event::Forgotten>() || lifecycle::in_bring_up(t.was)) return true;
+       return ended(t.is().state) && (t.is().environment_removed || t.was.state == State::cleaned);
+     }},
+    {"the operator's proof disturbs no launch",
+     [](const Told& t) {
+       return !t.is_a<event::Forgotten>() || !lifecycle::in_bring_up(t.was) || t.is() == t.was ||
+              t.was.launch_retry.tries > 0;
      }},
     {"a debt is settled by GitHub's answer only, and not while a request may still be carried out",
      [](const Told& t) {
@@ -333,6 +345,7 @@ class Answers {
     tell(attempt, 0, event::Timer{});
     tell(attempt, 0, event::OperatorStop{});
     tell(attempt, 0, event::Resumed{});
+    tell(attempt, 0, event::Forgotten{});
     for (const EffectKind effect : kEffects) {
       for (const auto& body : successes(effect))
         tell(attempt, kOldSeq, body);

@@ -34,7 +34,7 @@ class WayOut : public Machine {
   }
 };
 
-TEST_F(WayOut, a_debt_at_a_target_that_is_served_is_never_dropped) {
+TEST_F(WayOut, a_debt_at_a_target_that_is_configured_is_never_dropped) {
   indebted();
   fail_for(72 * kHour);
   EXPECT_TRUE(attempt_.deregistration_owed);
@@ -43,7 +43,7 @@ TEST_F(WayOut, a_debt_at_a_target_that_is_served_is_never_dropped) {
 
 TEST_F(WayOut, a_debt_at_a_target_that_was_removed_is_tried_for_a_day_and_then_dropped) {
   indebted();
-  served_ = false;
+  configured_ = false;
   fail_for(25 * kHour);
   EXPECT_TRUE(attempt_.deregistration_owed) << "GitHub may still have it";
   fail_for(2 * kHour);
@@ -54,7 +54,7 @@ TEST_F(WayOut, a_debt_at_a_target_that_was_removed_is_tried_for_a_day_and_then_d
 
 TEST_F(WayOut, a_debt_is_not_dropped_while_the_attempt_is_not_clean) {
   started();
-  served_ = false;
+  configured_ = false;
   see(EnvironmentView::exited, GithubView::offline, Evidence::ran, 0);
   fail(ErrorCode::unreachable);
   ASSERT_EQ(pending(), EffectKind::destroy);
@@ -68,9 +68,8 @@ TEST_F(WayOut, an_operators_proof_concludes_an_attempt_that_nobody_can_examine) 
   restart();
   see(EnvironmentView::unknown, GithubView::unreachable);
   ASSERT_EQ(attempt_.state, State::starting);
-  tell(event::ProvedGone{});
-  EXPECT_EQ(attempt_.state, State::failed);
-  EXPECT_EQ(attempt_.outcome->reason, FailureReason::terminated_by_operator);
+  tell(event::Forgotten{});
+  EXPECT_EQ(attempt_.outcome->kind, OutcomeKind::orphaned) << "nobody can say what became of its job";
   EXPECT_TRUE(attempt_.deregistration_owed) << "GitHub may still list it";
   ASSERT_EQ(pending(), EffectKind::deregister);
   step_on();
@@ -84,23 +83,23 @@ TEST_F(WayOut, an_operators_proof_ends_the_wait_for_a_destruction) {
   ASSERT_EQ(pending(), EffectKind::destroy);
   fail(ErrorCode::internal);
   ASSERT_FALSE(pending());
-  tell(event::ProvedGone{});
+  tell(event::Forgotten{});
   EXPECT_EQ(attempt_.outcome->kind, OutcomeKind::completed_job) << "how it ended stays";
   EXPECT_EQ(pending(), EffectKind::scrub);
   wind_up();
 }
 
-TEST_F(WayOut, an_operators_proof_changes_nothing_while_an_effect_is_in_flight) {
+TEST_F(WayOut, an_operators_proof_changes_nothing_while_the_attempt_is_launched) {
   launch(EffectKind::spawn_held);
   const auto before = attempt_;
-  tell(event::ProvedGone{});
+  tell(event::Forgotten{});
   EXPECT_EQ(attempt_, before);
 }
 
 TEST_F(WayOut, an_operators_proof_of_what_is_clean_changes_nothing) {
   indebted();
   const auto before = attempt_;
-  tell(event::ProvedGone{});
+  tell(event::Forgotten{});
   EXPECT_EQ(attempt_, before);
 }
 
