@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "domain/attempt.hpp"
@@ -26,5 +27,25 @@ std::string slot_directory_name(std::int64_t slot);
 
 // True where an attempt needs a slot: a persistent workspace of one repository with a native provider.
 bool uses_slots(const Policy& policy);
+
+// Why nothing in a slot was touched, or not all of it. The word is the enumerator's name.
+enum class SlotRefusal {
+  slot_path_is_not_the_journalled_slot,
+  slot_root_disagrees_with_policy,
+  slot_escapes_its_root,
+  slot_is_not_a_directory,
+  slot_could_not_be_enumerated,
+  retained_work_is_not_a_directory,
+  slot_entry_could_not_be_removed,
+  slot_still_holds_runner_state,
+};
+std::string_view to_string(SlotRefusal refusal);
+// One sentence for the operator. Names nothing that a job chose.
+std::string_view remedy(SlotRefusal refusal);
+
+// The first of them that the two facts in the row break, before anything on the disk is looked at: the path
+// is the numbered directory below the root, and the policy, while it is still configured, names the same
+// root.
+std::optional<SlotRefusal> check_slot(const Attempt& attempt, const Policy* configured);
 
 }  // namespace agent::domain

@@ -295,11 +295,21 @@ const Rule kRules[] = {
      }},
 };
 
-std::string class_of(const Told& t) {
-  if (t.concluded_now()) return "ends it";
-  if (!t.step.orders.empty()) return "orders " + std::string{to_string(t.step.orders[0].kind)};
-  if (t.is().state != t.was.state) return "moves it to " + std::string{to_string(t.is().state)};
-  return t.is() == t.was ? "nothing" : "records a fact";
+// What came of it: an end, an order, a move, a fact on record, or nothing.
+constexpr std::size_t kEnds = 0, kNothing = 1, kRecords = 2, kMoves = 10, kOrders = 30;
+
+std::size_t class_of(const Told& t) {
+  if (t.concluded_now()) return kEnds;
+  if (!t.step.orders.empty()) return kOrders + static_cast<std::size_t>(t.step.orders[0].kind);
+  if (t.is().state != t.was.state) return kMoves + static_cast<std::size_t>(t.is().state);
+  return t.is() == t.was ? kNothing : kRecords;
+}
+
+std::string name_of(std::size_t answer) {
+  if (answer >= kOrders) return "orders " + std::string{to_string(static_cast<EffectKind>(answer - kOrders))};
+  if (answer >= kMoves) return "moves it to " + std::string{to_string(static_cast<State>(answer - kMoves))};
+  static constexpr const char* kWords[] = {"ends it", "nothing", "records a fact"};
+  return kWords[answer];
 }
 
 std::string describe_event(const lifecycle::Event& what) {
@@ -416,7 +426,8 @@ class Answers {
       } else {
         ledger_.decided();
       }
-      ledger_.count(class_of(told));
+      const std::size_t answer = class_of(told);
+      ledger_.count(answer, [answer] { return name_of(answer); });
       for (const Law& law : laws()) {
         if (!law.holds(told.change())) ledger_.violation(law.name, where);
       }

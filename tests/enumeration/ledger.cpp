@@ -29,10 +29,19 @@ void Ledger::violation(const std::string& rule, const std::function<std::string(
   if (++broken_[rule] <= 3) show(rule, where);
 }
 
+void Ledger::count(std::size_t answer, const std::function<std::string()>& name) {
+  if (answer >= answers_.size()) {
+    answers_.resize(answer + 1, 0);
+    names_.resize(answer + 1);
+  }
+  if (answers_[answer]++ == 0) names_[answer] = name();
+}
+
 void Ledger::close() const {
   std::cout << what_ << '\n';
-  for (const auto& [answer, times] : answers_)
-    std::cout << "  " << answer << ": " << times << '\n';
+  for (std::size_t answer = 0; answer < answers_.size(); ++answer) {
+    if (answers_[answer] > 0) std::cout << "  " << names_[answer] << ": " << answers_[answer] << '\n';
+  }
   for (const auto& [rule, times] : broken_)
     std::cout << "  broken " << times << " times: " << rule << '\n';
   std::cout << combinations_ << " combinations, " << decided_ << " decided, " << doubled_ << " doubled, "

@@ -164,7 +164,7 @@ class Observations {
     if (ruling.decision && *ruling.decision != decision) {
       ledger_.violation(ruling.rule, [&] { return where() + " gave " + name_of(decision); });
     }
-    ledger_.count(name_of(decision));
+    ledger_.count(decision.index(), [&] { return name_of(decision); });
 
     const lifecycle::Event look{
         .attempt = attempt.id, .seq = 0, .body = event::Observed{.seen = seen, .listing_began = at(ms)}};

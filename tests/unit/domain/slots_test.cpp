@@ -86,6 +86,37 @@ TEST(Slots, AreOnlyForAPersistentWorkspaceOfOneRepository) {
 
 TEST(Slots, AreNamedByTheirNumber) { EXPECT_EQ(slot_directory_name(1), "s1"); }
 
+TEST(Slots, EveryRefusalHasItsOwnWordAndRemedy) {
+  std::set<std::string_view> words;
+  std::set<std::string_view> remedies;
+  for (int value = 0; value <= static_cast<int>(SlotRefusal::slot_still_holds_runner_state); ++value) {
+    const auto refusal = static_cast<SlotRefusal>(value);
+    words.insert(to_string(refusal));
+    remedies.insert(remedy(refusal));
+    EXPECT_EQ(remedy(refusal).find('.'), remedy(refusal).size() - 1) << "one sentence";
+  }
+  EXPECT_EQ(words.size(), 8U);
+  EXPECT_EQ(remedies.size(), 8U);
+}
+
+TEST(Slots, AreJudgedByTheRowBeforeTheDiskIsLookedAt) {
+  Attempt made = in_slot(2, State::finished);
+  made.runtime = "/srv/runners/s2";
+  EXPECT_EQ(check_slot(made, &made.policy), std::nullopt);
+  EXPECT_EQ(check_slot(made, nullptr), std::nullopt) << "a policy that is gone stops no cleaning";
+  Policy moved = made.policy;
+  moved.root = "/srv/others";
+  EXPECT_EQ(check_slot(made, &moved), SlotRefusal::slot_root_disagrees_with_policy);
+  for (const char* path :
+       {"/srv/runners/s1", "/srv/runners/s02", "/srv/runners/s2/", "/srv/runners/../s2", "s2"}) {
+    made.runtime = path;
+    EXPECT_EQ(check_slot(made, nullptr), SlotRefusal::slot_path_is_not_the_journalled_slot) << path;
+  }
+  made = in_slot(2, State::finished);
+  made.slot.reset();
+  EXPECT_EQ(check_slot(made, nullptr), SlotRefusal::slot_path_is_not_the_journalled_slot);
+}
+
 // Against the obvious way, for every set of slots up to eight.
 TEST(Slots, EverySetGivesItsLowestGap) {
   for (unsigned bits = 0; bits < 256; ++bits) {
