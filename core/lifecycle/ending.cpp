@@ -160,6 +160,9 @@ void answer_ending(Step& out, const domain::Pending& answered, const EventBody& 
     attempt.cleanup_retry = {};
     // Legal by construction: scrubbing is ordered for concluded attempts only.
     (void)domain::transition(attempt, State::cleaned, context.now);
+    const bool may_come_back = attempt.policy.provider_kind == domain::ProviderKind::native &&
+                               attempt.policy.workspace == domain::WorkspaceKind::ephemeral;
+    if (may_come_back) attempt.residue_until = domain::after(context.now, kResidueWatch);
   }
 }
 

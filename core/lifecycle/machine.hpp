@@ -53,4 +53,8 @@ inline constexpr domain::Millis kAbsenceByName{10 * 60'000};
 // not configured any more is given up.
 inline constexpr domain::Millis kForgetDebt{26LL * 3600 * 1000};
 
+// How long a removed runtime is looked at for what a late child of the job makes there, since the last
+// sighting.
+inline constexpr domain::Millis kResidueWatch{3'600'000};
+
 }  // namespace agent::lifecycle

@@ -77,6 +77,7 @@ class Engine {
   void on_inventory(Inventory inventory);
   void on_demand(DemandAnswer demand);
   void on_readiness(ReadinessAnswer readiness);
+  void on_residue(std::vector<ResidueSeen> seen);
   void on_exit_hint(const domain::AttemptId& attempt);
   void poll_now(const TargetKey& target);
 
@@ -157,7 +158,14 @@ class Engine {
     std::optional<domain::Instant> demand_at;
     domain::LimitingFactor limited_by = domain::LimitingFactor::none;
   };
-  using Input = std::variant<lifecycle::Event, Look, Inventory, DemandAnswer, ReadinessAnswer>;
+  // A runtime that was removed and is still looked at.
+  struct Residue {
+    AttemptPointer attempt;
+    domain::Instant next_look;
+    std::int64_t failures = 0;  // in a row
+  };
+  using Input = std::variant<lifecycle::Event, Look, Inventory, DemandAnswer, ReadinessAnswer,
+                             std::vector<ResidueSeen>>;
 
   // engine.cpp
   bool park(const lifecycle::Event& event);
@@ -215,6 +223,13 @@ class Engine {
   void take_readiness(const ReadinessAnswer& answer);
   void hold_policy(const domain::Attempt& attempt);
   void forgive_policy(const domain::PolicyName& name);
+  // residue.cpp
+  domain::Result<void> load_residues();
+  void watch_residue(const domain::Attempt& attempt);
+  void sweep_due();
+  void take_residue(const std::vector<ResidueSeen>& seen);
+  void extend_watch(Residue& residue);
+  [[nodiscard]] std::optional<domain::Instant> next_sweep() const;
   // explain.cpp
   void explain_into(Explanation& out, const PolicyState& state) const;
   // reload.cpp
@@ -227,6 +242,7 @@ class Engine {
   observe::Log& log_;
 
   std::map<domain::AttemptId, Live> live_;
+  std::map<domain::AttemptId, Residue> residues_;
   std::map<TargetKey, Target> targets_;
   std::map<domain::PolicyName, PolicyState> policies_;
   std::deque<Input> inputs_;

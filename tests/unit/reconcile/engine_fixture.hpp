@@ -53,6 +53,10 @@ class AskedWorld final : public reconcile::World {
   void probe(const domain::Policy& policy) override { probes.push_back(policy.name); }
   void drop_secret(const domain::AttemptId& attempt) override { dropped.push_back(attempt); }
   void prune_packages(const std::set<domain::PackageDigest>&) override {}
+  void sweep(const std::vector<reconcile::AttemptPointer>& attempts) override {
+    for (const auto& attempt : attempts)
+      swept.push_back(attempt->id);
+  }
   void release_reserve() override { ++reserves; }
 
   std::int64_t clock_ms = 1'000'000;
@@ -62,7 +66,7 @@ class AskedWorld final : public reconcile::World {
   std::vector<std::pair<domain::AttemptId, std::uint64_t>> looks;
   std::vector<std::pair<TargetKey, std::uint64_t>> listings, demands;
   std::vector<domain::PolicyName> probes;
-  std::vector<domain::AttemptId> dropped;
+  std::vector<domain::AttemptId> dropped, swept;
 };
 
 // The real journal, which can be told to fail.
