@@ -6,6 +6,7 @@
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <utility>
 #include <vector>
 
@@ -99,9 +101,56 @@ struct Channels {
   }
 };
 
+// A directory for what a child leaves behind, however it ends: the one of that name, of which what a killed
+// agent left is removed first, or, without a name, one among the temporary files.
+class Scratch {
+ public:
+  explicit Scratch(const std::string& name) : path_(name) {
+    if (name.empty()) {
+      path_ = (std::filesystem::temp_directory_path() / "rmgr-plugin-trial-XXXXXX").string();
+      made_ = ::mkdtemp(path_.data()) != nullptr;
+    } else {
+      remove();
+      made_ = ::mkdir(path_.c_str(), 0700) == 0;
+    }
+  }
+  ~Scratch() { remove(); }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  [[nodiscard]] bool made() const { return made_; }
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  void remove() const {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  std::string path_;
+  bool made_ = false;
+};
+
+// The environment with another directory for temporary files, if one is given.
+std::vector<std::string> environment_with(const std::string& scratch) {
+  constexpr std::string_view temporary = "TMPDIR=";
+  std::vector<std::string> variables;
+  for (char** each = environ; *each != nullptr; ++each) {
+    if (scratch.empty() || !std::string_view(*each).starts_with(temporary)) variables.emplace_back(*each);
+  }
+  if (!scratch.empty()) variables.push_back(std::string(temporary) + scratch);
+  return variables;
+}
+
+std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (std::string& text : texts)
+    pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
 // A child with nothing of ours but the configuration, the two channels, and the environment, in which its
 // secrets may be.
-Result<pid_t> spawn(std::vector<std::string> words, const Channels& channels) {
+Result<pid_t> spawn(std::vector<std::string> words, const Channels& channels, const std::string& scratch) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, channels.input.get(), STDIN_FILENO);
@@ -120,12 +169,11 @@ Result<pid_t> spawn(std::vector<std::string> words, const Channels& channels) {
   posix_spawnattr_setpgroup(&attributes, 0);
   posix_spawnattr_setflags(&attributes,
                            POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-  std::vector<char*> argv;
-  for (std::string& word : words)
-    argv.push_back(word.data());
-  argv.push_back(nullptr);
+  std::vector<std::string> variables = environment_with(scratch);
+  std::vector<char*> argv = pointers_to(words);
+  std::vector<char*> envp = pointers_to(variables);
   pid_t pid = -1;
-  const int failed = ::posix_spawn(&pid, argv[0], &actions, &attributes, argv.data(), environ);
+  const int failed = ::posix_spawn(&pid, argv[0], &actions, &attributes, argv.data(), envp.data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (failed != 0)
@@ -241,19 +289,21 @@ Error failure_of(const std::string& program, const Heard& heard) {
   return at_fault("ended a child process " + ending(heard.status));
 }
 
+Error not_now(int error) {
+  return {
+      ErrorCode::retry, std::string("A plugin cannot be checked now (") + std::strerror(error) + ").", {}};
+}
+
 // The schemas that a child told, if it was asked for them and ends well.
 Result<std::string> hear_child(const std::string& program, std::vector<std::string> words,
-                               const std::string& input_text, std::chrono::milliseconds patience) {
+                               const std::string& input_text, const std::string& scratch,
+                               std::chrono::milliseconds patience) {
   const Clock::time_point until = Clock::now() + patience;
-  const auto not_now = [](int error) {
-    return Error{
-        ErrorCode::retry, std::string("A plugin cannot be checked now (") + std::strerror(error) + ").", {}};
-  };
   const std::string word = draw_word();
   Channels channels;
   if (word.empty() || !channels.open(input_text, word)) return not_now(errno);
   words.insert(words.begin(), {program, report_option});
-  const Result<pid_t> pid = spawn(std::move(words), channels);
+  const Result<pid_t> pid = spawn(std::move(words), channels, scratch);
   if (!pid) return pid.error();
   channels.close_childs();
   const Fd child(static_cast<int>(::syscall(SYS_pidfd_open, *pid, 0)));
@@ -274,15 +324,17 @@ Result<std::string> hear_child(const std::string& program, std::vector<std::stri
 }  // namespace
 
 Result<void> check_in_child(const ChildCheck& check) {
+  const Scratch scratch(check.scratch);
+  if (!scratch.made()) return not_now(errno);
   const Result<std::string> said =
       hear_child(check.program, {check.library, check.plugin, check.interface, check.instance},
-                 check.config_json, check.patience);
+                 check.config_json, scratch.path(), check.patience);
   return said ? Result<void>() : Result<void>(said.error());
 }
 
 Result<std::string> schemas_in_child(const std::string& program, const std::string& library,
                                      const std::string& plugin, std::chrono::milliseconds patience) {
-  return hear_child(program, {library, plugin, "--schemas"}, "", patience);
+  return hear_child(program, {library, plugin, "--schemas"}, "", "", patience);
 }
 
 }  // namespace agent::plugin

@@ -20,6 +20,8 @@ struct ChildCheck {
   std::string interface;
   std::string instance;
   std::string config_json;  // reaches the child on its standard input
+  // Made anew as the child's directory for temporary files, and removed afterwards; empty: one of its own.
+  std::string scratch;
   std::chrono::milliseconds patience{20'000};
 };
 

@@ -129,6 +129,15 @@ Result<Loaded> PluginHost::State::locate(const InstanceSpec& spec) const {
   return located;
 }
 
+namespace {
+
+// No instance has a name that begins with a dot.
+std::string scratch_of(const HostOptions& options) {
+  return options.work_directory.empty() ? std::string() : options.work_directory + "/.trial";
+}
+
+}  // namespace
+
 // Refuses what the daemon crashed in, and what does not go well in a child.
 Result<void> PluginHost::State::admit(const InstanceSpec& spec, const HashedFile& file) const {
   if (options.record.crashes) {
@@ -147,6 +156,7 @@ Result<void> PluginHost::State::admit(const InstanceSpec& spec, const HashedFile
                                                .interface = interface_of(spec.kind),
                                                .instance = spec.name.str(),
                                                .config_json = spec.config_json,
+                                               .scratch = scratch_of(options),
                                                .patience = options.checker_patience});
   if (!checked) return plugin_error(checked.error().code, spec.plugin, checked.error().message);
   return {};

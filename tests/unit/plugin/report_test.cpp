@@ -38,6 +38,7 @@ class Report : public testing::Test {
                                 .interface = plugin::interface_of(ComponentKind::execution_provider),
                                 .instance = "one",
                                 .config_json = R"({"act": ")" + act + "\"}",
+                                .scratch = work / ".trial",
                                 .patience = patience});
     return checked ? std::string() : checked.error().message;
   }

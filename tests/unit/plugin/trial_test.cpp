@@ -1,5 +1,6 @@
 // What the daemon makes of each library of the zoo before it relies on it.
 #include <algorithm>
+#include <filesystem>
 
 #include "unit/plugin/fixture.hpp"
 
@@ -29,6 +30,7 @@ TEST_P(Trial, refuses_what_shows_before_a_runner_is_started) {
   const auto added =
       host.add_instance(spec(defect.id, plugin::ComponentKind::execution_provider, defect.config));
   ASSERT_EQ(host.status().size(), 1U);
+  EXPECT_FALSE(std::filesystem::exists(work / ".trial")) << "whatever ended the child, nothing of it is left";
   if (defect.refusal == nullptr) {
     EXPECT_TRUE(added) << added.error().message;
     EXPECT_TRUE(host.status().front().ready);
