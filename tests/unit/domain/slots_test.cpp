@@ -101,14 +101,14 @@ TEST(Slots, EveryRefusalHasItsOwnWordAndRemedy) {
 
 TEST(Slots, AreJudgedByTheRowBeforeTheDiskIsLookedAt) {
   Attempt made = in_slot(2, State::finished);
-  made.runtime = "/srv/runners/s2";
+  made.runtime = "/slots/linux/s2";
   EXPECT_EQ(check_slot(made, &made.policy), std::nullopt);
   EXPECT_EQ(check_slot(made, nullptr), std::nullopt) << "a policy that is gone stops no cleaning";
   Policy moved = made.policy;
   moved.root = "/srv/others";
   EXPECT_EQ(check_slot(made, &moved), SlotRefusal::slot_root_disagrees_with_policy);
   for (const char* path :
-       {"/srv/runners/s1", "/srv/runners/s02", "/srv/runners/s2/", "/srv/runners/../s2", "s2"}) {
+       {"/slots/linux/s1", "/slots/linux/s02", "/slots/linux/s2/", "/slots/linux/../s2", "s2"}) {
     made.runtime = path;
     EXPECT_EQ(check_slot(made, nullptr), SlotRefusal::slot_path_is_not_the_journalled_slot) << path;
   }
