@@ -55,15 +55,19 @@ struct Observed {
 
 struct Timer {};         // something of this attempt is due
 struct OperatorStop {};  // the operator wants it to end
-struct Resumed {};       // a daemon started and found this row
-struct Forgotten {};     // the operator has proved that nothing of it runs any more
+// Another launch of the policy failed for that reason, and nothing was asked of GitHub yet for this one.
+struct Withdrawn {
+  domain::FailureReason reason = domain::FailureReason::other;
+};
+struct Resumed {};    // a daemon started and found this row
+struct Forgotten {};  // the operator has proved that nothing of it runs any more
 
 }  // namespace event
 
 using EventBody = std::variant<event::Acquired, event::Materialized, event::Prepared, event::Registered,
                                event::Held, event::Started, event::Stopped, event::Destroyed, event::Scrubbed,
                                event::Deregistered, event::Failed, event::Observed, event::Timer,
-                               event::OperatorStop, event::Resumed, event::Forgotten>;
+                               event::OperatorStop, event::Withdrawn, event::Resumed, event::Forgotten>;
 
 struct Event {
   domain::AttemptId attempt;

@@ -48,6 +48,12 @@ void on_operator_stop(Step& out, const Context& context) {
   }
 }
 
+void on_withdrawn(Step& out, const event::Withdrawn& withdrawn, const Context& context) {
+  const Attempt& attempt = out.attempt;
+  if (!in_bring_up(attempt) || attempt.jit_requested_at || attempt.termination) return;
+  conclude(out, {.kind = domain::OutcomeKind::failed, .reason = withdrawn.reason}, context);
+}
+
 // What the machine could not prove the operator has. Nobody can say what became of a job.
 void on_forgotten(Step& out, const Context& context) {
   Attempt& attempt = out.attempt;
@@ -87,6 +93,8 @@ Step step(const Attempt& attempt, const Event& event, const Context& context) {
     observe(out, *observed, context);
   } else if (std::holds_alternative<event::OperatorStop>(event.body)) {
     on_operator_stop(out, context);
+  } else if (const auto* withdrawn = std::get_if<event::Withdrawn>(&event.body)) {
+    on_withdrawn(out, *withdrawn, context);
   } else if (std::holds_alternative<event::Resumed>(event.body)) {
     on_resumed(out, context);
   } else if (std::holds_alternative<event::Forgotten>(event.body)) {

@@ -109,6 +109,8 @@ void Engine::keep(const AttemptId& id) {
   const bool created = created_.contains(id);
   live.refusals = 0;
   if (refused_launches_.contains(id)) hold_policy(now);
+  if (lifecycle::in_bring_up(before) && now.outcome && now.outcome->kind == domain::OutcomeKind::failed)
+    withdraw_launches(now);
   if (now.times.started && !before.times.started) forgive_policy(now.policy.name);
   if (now.residue_until != before.residue_until) watch_residue(now);
   report(before, now, created);

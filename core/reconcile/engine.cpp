@@ -260,6 +260,7 @@ std::optional<Instant> Engine::next_wakeup() const {
   const Instant now = world_.now();
   std::optional<Instant> soonest;
   if (retry_commit_at_) return retry_commit_at_;
+  if (!inputs_.empty()) return now;
   for (const auto& [id, live] : live_)
     consider(soonest, wakeup_of(live), now);
   for (const auto& [key, target] : targets_) {

@@ -222,6 +222,7 @@ class Engine {
   void probe_due();
   void take_readiness(const ReadinessAnswer& answer);
   void hold_policy(const domain::Attempt& attempt);
+  void withdraw_launches(const domain::Attempt& failed);
   void forgive_policy(const domain::PolicyName& name);
   // residue.cpp
   domain::Result<void> load_residues();

@@ -81,6 +81,21 @@ void Engine::hold_policy(const Attempt& attempt) {
               {Field::wait_ms, static_cast<std::int64_t>(domain::hold_wait(state.refusals).count())}});
 }
 
+// What stopped one launch would stop the policy's others, so those that have asked GitHub for nothing yet end
+// with it. The jobs stay queued, and the next pass decides anew.
+void Engine::withdraw_launches(const Attempt& failed) {
+  const auto reason = failed.outcome->reason.value_or(domain::FailureReason::other);
+  if (reason == domain::FailureReason::terminated_by_operator) return;
+  for (const auto& [id, live] : live_) {
+    const Attempt& other = live.attempt;
+    const bool waits = id != failed.id && other.policy.name == failed.policy.name &&
+                       lifecycle::in_bring_up(other) && !other.jit_requested_at;
+    if (waits)
+      inputs_.emplace_back(
+          lifecycle::Event{.attempt = id, .seq = 0, .body = lifecycle::event::Withdrawn{reason}});
+  }
+}
+
 // A launch that came through shows that whatever was refused before is mended.
 void Engine::forgive_policy(const domain::PolicyName& name) {
   const auto found = policies_.find(name);

@@ -242,6 +242,21 @@ TEST_F(Reading, works_after_the_writer_has_closed) {
   EXPECT_EQ(open()->load_active()->size(), 4U);
 }
 
+TEST_F(Reading, an_attempt_whose_policy_is_gone_is_damage_and_not_an_empty_journal) {
+  make_with_history(1);
+  run("PRAGMA foreign_keys = OFF; DELETE FROM policy_label; DELETE FROM policy_definition");
+  OpenOptions unchecked = options();
+  unchecked.check = false;
+  auto journal = Journal::open(unchecked);
+  if (!journal) {
+    EXPECT_EQ(journal.error().code, ErrorCode::corrupt) << journal.error().message;
+    return;
+  }
+  const auto rows = (*journal)->load_active();
+  ASSERT_FALSE(rows.ok());
+  EXPECT_EQ(rows.error().code, ErrorCode::corrupt) << rows.error().message;
+}
+
 TEST_F(Reading, writes_nothing) {
   make_with_history(1);
   auto reader = open(reading());

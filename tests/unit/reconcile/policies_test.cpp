@@ -21,6 +21,24 @@ class Policies : public EngineTest {
   }
 };
 
+TEST_F(Policies, whose_launch_fails_stops_its_others_that_asked_github_for_nothing_yet) {
+  ready();
+  answer_demand(3);
+  ASSERT_EQ(world_.effects.size(), 3U);
+  const std::vector<Effect> granted = world_.effects;
+  // The first has come to its registration, the second fails, the third waits for its package.
+  succeed(granted[0]);
+  succeed(world_.effects.back());
+  succeed(world_.effects.back());
+  ASSERT_EQ(world_.effects.back().kind, EffectKind::register_runner);
+  fail(granted[1], domain::ErrorCode::unsupported);
+  engine_->turn();
+  EXPECT_EQ(row_of(granted[1].attempt->id).state, State::failed);
+  EXPECT_EQ(row_of(granted[2].attempt->id).state, State::failed);
+  EXPECT_EQ(row_of(granted[2].attempt->id).outcome, row_of(granted[1].attempt->id).outcome);
+  EXPECT_EQ(row_of(granted[0].attempt->id).state, State::allocated) << "what asked GitHub already goes on";
+}
+
 TEST_F(Policies, one_that_is_paused_admits_nothing_and_its_runners_are_supervised) {
   running_runner();
   policy_.state = domain::PolicyState::paused;
