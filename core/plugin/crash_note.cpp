@@ -22,7 +22,7 @@ using domain::Result;
 constexpr std::size_t most_notes = 16;
 constexpr std::size_t guard_size = 64 * 1024;       // a multiple of every page size
 constexpr std::size_t alternate_size = 128 * 1024;  // handlers of others may run on it too
-constexpr std::array fatal_signals{SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
+constexpr std::array fatal_signals{SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS};
 
 // A signal handler is given nothing, so what it needs stands here.
 std::atomic<int> note_file{-1};
@@ -48,6 +48,26 @@ void on_fatal(int signal, siginfo_t* info, void* /*context*/) {
   errno = error;
   // A fault comes again as soon as this returns; what somebody sent has to be sent again.
   if (info->si_code <= 0) ::raise(signal);
+}
+
+struct sigaction noting() {
+  struct sigaction action {};
+  action.sa_sigaction = &on_fatal;
+  ::sigemptyset(&action.sa_mask);
+  action.sa_flags = SA_ONSTACK | SA_SIGINFO;
+  return action;
+}
+
+// A plugin may have put something else in its place, which it must not.
+void watch_again() {
+  if (note_file.load() < 0) return;
+  for (const int signal : fatal_signals) {
+    struct sigaction there {};
+    if (::sigaction(signal, nullptr, &there) != 0) continue;
+    if ((there.sa_flags & SA_SIGINFO) != 0 && there.sa_sigaction == &on_fatal) continue;
+    const struct sigaction action = noting();
+    ::sigaction(signal, &action, nullptr);
+  }
 }
 
 Error cannot(const std::string& what, const std::string& path) {
@@ -88,10 +108,7 @@ Result<void> leave_crash_notes(const std::string& path) {
     return {};
   }
   if (std::atexit(&leave_note) != 0) return cannot("Cannot watch over", path);
-  struct sigaction action {};
-  action.sa_sigaction = &on_fatal;
-  ::sigemptyset(&action.sa_mask);
-  action.sa_flags = SA_ONSTACK | SA_SIGINFO;
+  const struct sigaction action = noting();
   for (std::size_t i = 0; i < fatal_signals.size(); ++i)
     ::sigaction(fatal_signals[i], &action, &earlier[i]);
   return {};
@@ -128,6 +145,7 @@ InCallOf::InCallOf(std::string_view digest) noexcept : outer_(blame) {
     blame = {};
     return;
   }
+  watch_again();
   std::memcpy(line_.data(), digest.data(), digest_size);
   line_[digest_size] = '\n';
   blame = {line_.data(), nullptr};

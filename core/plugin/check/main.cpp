@@ -1,8 +1,11 @@
 // rmgr-plugin-check LIBRARY PLUGIN INTERFACE INSTANCE < CONFIGURATION: runs a plugin through the calls that
 // the daemon makes before it relies on it. Exit code 0, or 97 after one sentence. The daemon runs it before
 // it loads a library and before it makes an instance. rmgr-plugin-check LIBRARY PLUGIN --schemas loads it and
-// says {interface id: schema}, for the configuration. With --report before all of this it reports to its
-// parent as plugin/report.hpp says; otherwise it prints the schemas, and all else as messages.
+// says {interface id: schema}, for the configuration.
+//
+// With --report before all of this it is the child, and reports to its parent as plugin/report.hpp says. A
+// person leaves that out: then it is the parent, as the daemon is, believes no more than the daemon would,
+// and prints what came of the child.
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -114,18 +117,14 @@ class WorkDirectory {
   std::string path_;
 };
 
-std::optional<plugin::Reporter> reporter;  // nobody but a person listens without it
+std::optional<plugin::Reporter> reporter;  // of the child
 
 // A parent that cannot be told would take silence for a crash, so there is nothing left to do.
 void tell(plugin::Record kind, std::string_view text) {
-  if (reporter) {
-    if (!reporter->send(kind, text)) std::_Exit(plugin::check_refused);
-    return;
-  }
-  std::FILE* const where = kind == plugin::Record::schemas ? stdout : stderr;
-  std::fprintf(where, "%.*s\n", static_cast<int>(text.size()), text.data());
-  std::fflush(where);
+  if (!reporter->send(kind, text)) std::_Exit(plugin::check_refused);
 }
+
+std::string read_input() { return {std::istreambuf_iterator<char>(std::cin), {}}; }
 
 void begin(const char* stage) { tell(plugin::Record::stage, stage); }
 
@@ -203,32 +202,11 @@ Result<void> show_schemas(const std::string& path, const std::string& id) {
   return {};
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  ::prctl(PR_SET_DUMPABLE, 0);  // its configuration may name secrets, which it reads
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (argc > 1 && std::string_view(argv[1]) == plugin::report_option) {
-    reporter = plugin::Reporter::take();
-    if (!reporter) {
-      std::fputs("rmgr-plugin-check: --report is for the agent, which listens at a descriptor\n", stderr);
-      return 2;
-    }
-    --argc;
-    ++argv;
-  }
-  const bool schemas = argc == 4 && std::string_view(argv[3]) == "--schemas";
-  if (argc != 5 && !schemas) {
-    std::fputs(
-        "usage: rmgr-plugin-check LIBRARY PLUGIN INTERFACE INSTANCE < CONFIGURATION\n"
-        "       rmgr-plugin-check LIBRARY PLUGIN --schemas\n",
-        stderr);
-    return 2;
-  }
+// The child's part.
+[[noreturn]] void report(bool schemas, char** words) {
   try {
-    const auto result = schemas ? show_schemas(argv[1], argv[2])
-                                : check(argv[1], argv[2], argv[3], InstanceName(argv[4]),
-                                        std::string{std::istreambuf_iterator<char>(std::cin), {}});
+    const auto result = schemas ? show_schemas(words[0], words[1])
+                                : check(words[0], words[1], words[2], InstanceName(words[3]), read_input());
     // Threads that a plugin left behind must not outlive what they use, so nothing is taken down any more.
     if (result) {
       tell(plugin::Record::done, "Done");
@@ -240,4 +218,50 @@ int main(int argc, char** argv) {
          "An exception came out of it, which its interface does not allow; report it to its vendor.");
   }
   std::_Exit(plugin::check_refused);
+}
+
+// The parent's part, for a person.
+int show(bool schemas, char** words) {
+  std::error_code error;
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe", error).string();
+  const plugin::ChildCheck child{.program = self,
+                                 .library = std::filesystem::absolute(words[0], error).string(),
+                                 .plugin = words[1],
+                                 .interface = schemas ? "" : words[2],
+                                 .instance = schemas ? "" : words[3],
+                                 .config_json = schemas ? "" : read_input(),
+                                 .scratch = ""};
+  if (schemas) {
+    const auto said = plugin::schemas_in_child(self, child.library, child.plugin, child.patience);
+    if (said) std::cout << *said << std::endl;
+    if (!said) std::cerr << said.error().message << std::endl;
+    return said ? 0 : plugin::check_refused;
+  }
+  const auto checked = plugin::check_in_child(child);
+  std::cerr << (checked ? "It went through." : checked.error().message) << std::endl;
+  return checked ? 0 : plugin::check_refused;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  ::prctl(PR_SET_DUMPABLE, 0);  // its configuration may name secrets, which it reads
+  const bool is_child = argc > 1 && std::string_view(argv[1]) == plugin::report_option;
+  const int first = is_child ? 2 : 1;
+  const bool schemas = argc == first + 3 && std::string_view(argv[first + 2]) == "--schemas";
+  if (argc != first + 4 && !schemas) {
+    std::fputs(
+        "usage: rmgr-plugin-check LIBRARY PLUGIN INTERFACE INSTANCE < CONFIGURATION\n"
+        "       rmgr-plugin-check LIBRARY PLUGIN --schemas\n",
+        stderr);
+    return 2;
+  }
+  if (!is_child) return show(schemas, argv + first);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  reporter = plugin::Reporter::take();
+  if (!reporter) {
+    std::fputs("rmgr-plugin-check: --report is for the agent, which listens at a descriptor\n", stderr);
+    return 2;
+  }
+  report(schemas, argv + first);
 }

@@ -53,7 +53,7 @@ class CrashNotes : public testing::Test {
     const pid_t pid = ::fork();
     if (pid == 0) {
       // Nothing of the test's own handlers, which would print and exit.
-      for (const int signal : {SIGSEGV, SIGBUS, SIGABRT})
+      for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS})
         std::signal(signal, SIG_DFL);
       if (!leave_crash_notes(file)) ::_exit(1);
       work();
@@ -82,6 +82,30 @@ TEST_F(CrashNotes, NameTheLibraryInWhoseCallItHappened) {
               std::abort();
             }),
             std::vector<std::string>{kInner});
+}
+
+TEST_F(CrashNotes, AreLeftForEverySignalThatADefectRaises) {
+  for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS}) {
+    EXPECT_EQ(notes_after([signal] {
+                const InCallOf call(kOuter);
+                ::raise(signal);
+              }),
+              Notes{kOuter})
+        << signal;
+  }
+}
+
+TEST_F(CrashNotes, AreLeftAlthoughAnEarlierCallPutTheHandlersAway) {
+  EXPECT_EQ(notes_after([] {
+              {
+                const InCallOf first(kOuter);
+                for (const int signal : {SIGSEGV, SIGABRT})
+                  std::signal(signal, SIG_DFL);
+              }
+              const InCallOf second(kInner);
+              std::abort();
+            }),
+            Notes{kInner});
 }
 
 TEST_F(CrashNotes, BlameNobodyOutsideOfACall) {

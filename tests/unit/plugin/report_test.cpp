@@ -69,6 +69,20 @@ TEST_F(Report, CannotBePrinted) {
   EXPECT_THAT(trial("done"), HasSubstr("Creating an instance of it ended a child process (exit code 0)"));
 }
 
+// As a person runs the check, without an agent.
+TEST_F(Report, IsHeardByThePersonsCommandToo) {
+  const auto by_hand = [this](const std::string& id) {
+    const std::string command = "echo {} | " + chosen.checker + " " + zoo + "/" + id + ".so " + id + " " +
+                                plugin::interface_of(ComponentKind::execution_provider) + " one > " +
+                                (work / "said") + " 2>&1";
+    const int status = std::system(command.c_str());  // NOLINT(cert-env33-c): words of this test alone
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  };
+  EXPECT_EQ(by_hand("exits-in-init"), plugin::check_refused) << "it ended with 0, but not at its end";
+  EXPECT_EQ(by_hand("crashes-in-init"), plugin::check_refused);
+  EXPECT_EQ(by_hand("ignores-required"), 0);
+}
+
 TEST_F(Report, ThatIsDamagedIsTheFaultOfThePlugin) {
   EXPECT_THAT(trial("spoil"), HasSubstr("Creating an instance of it damaged the report of its check"));
 }
