@@ -72,15 +72,19 @@ TEST_F(Report, CannotBePrinted) {
 // As a person runs the check, without an agent.
 TEST_F(Report, IsHeardByThePersonsCommandToo) {
   const auto by_hand = [this](const std::string& id) {
-    const std::string command = "echo {} | " + chosen.checker + " " + zoo + "/" + id + ".so " + id + " " +
-                                plugin::interface_of(ComponentKind::execution_provider) + " one > " +
-                                (work / "said") + " 2>&1";
+    const std::string command = "echo '{\"url\": \"x\"}' | " + chosen.checker + " " + zoo + "/" + id +
+                                ".so " + id + " " + plugin::interface_of(ComponentKind::execution_provider) +
+                                " one > " + (work / "said") + " 2>&1";
     const int status = std::system(command.c_str());  // NOLINT(cert-env33-c): words of this test alone
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   };
   EXPECT_EQ(by_hand("exits-in-init"), plugin::check_refused) << "it ended with 0, but not at its end";
   EXPECT_EQ(by_hand("crashes-in-init"), plugin::check_refused);
   EXPECT_EQ(by_hand("ignores-required"), 0);
+}
+
+TEST_F(Report, SaysThatDescriptorsOfOthersWereClosed) {
+  EXPECT_THAT(trial("close"), HasSubstr("It closed or replaced descriptors that it did not open"));
 }
 
 TEST_F(Report, ThatIsDamagedIsTheFaultOfThePlugin) {

@@ -59,7 +59,7 @@ class Chatty : public rmgr::ExecutionProvider {
  public:
   static constexpr std::uint32_t flags = 0;
   static constexpr std::string_view config_schema = R"({"type": "object", "properties": {
-    "act": {"type": "string", "enum": ["done", "refuse", "everywhere", "spoil", "flood", "kv", "leave-child"]}}})";
+    "act": {"type": "string", "enum": ["done", "refuse", "everywhere", "spoil", "flood", "kv", "leave-child", "close"]}}})";
 
   Chatty(rmgr::Host host, std::string_view config) {
     const auto wanted = [&](std::string_view act) { return config.find(act) != std::string_view::npos; };
@@ -74,6 +74,7 @@ class Chatty : public rmgr::ExecutionProvider {
     if (wanted("flood")) flood();
     if (wanted("kv")) use_kv(host);
     if (wanted("leave-child")) leave_child();
+    if (wanted("close")) ::close_range(3, 255, 0);
     print(STDOUT_FILENO, "no end of line");
   }
 
