@@ -336,7 +336,10 @@ class Scrubber {
         ++end;
       const std::string_view piece = text_.substr(pos_, end - pos_);
       const std::size_t equals = piece.find('=');
-      if (equals != std::string_view::npos && is_query_name(piece.substr(0, equals))) copy(equals + 1);
+      if (equals != std::string_view::npos && is_query_name(piece.substr(0, equals))) {
+        certain_ = certain_ || (equals + 1 < piece.size() && is_secret_name(piece.substr(0, equals)));
+        copy(equals + 1);
+      }
       if (end > pos_) hide(end);
       if (pos_ < url_end_) copy(text_[pos_] == '\\' ? 6 : 1);
     }

@@ -109,6 +109,10 @@ TEST(Scrub, HoldsSecretIsAboutCertainty) {
   EXPECT_TRUE(holds_secret("-----BEGIN RSA PRIVATE KEY-----"));
   EXPECT_FALSE(holds_secret(std::string(64, 'a')));
   EXPECT_FALSE(holds_secret("https://host/p?x=1"));
+  EXPECT_TRUE(holds_secret("https://host/p?x=1&access_token=abc"));
+  EXPECT_TRUE(holds_secret("ftp://host/p?Password=abc"));
+  EXPECT_FALSE(holds_secret("https://host/p?token="));
+  EXPECT_FALSE(holds_secret("https://host/p?tokens_per_page=9"));
   EXPECT_FALSE(holds_secret("ssh://git@host/x"));
   EXPECT_FALSE(holds_secret("file:/etc/token"));
   EXPECT_FALSE(holds_secret("ghp_"));
