@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "observe/log.hpp"
+
 namespace agent::daemon {
 
 using domain::Attempt;
@@ -10,6 +12,9 @@ using nlohmann::json;
 namespace {
 
 json word(std::string_view text) { return std::string(text); }
+
+// A text that came from elsewhere, a plugin or a server, may repeat what it was given.
+json told(std::string_view text) { return observe::scrub(text); }
 
 void put_time(json& times, const char* name, const std::optional<domain::Instant>& at) {
   if (at) times[name] = at->wall_ms;
@@ -67,18 +72,16 @@ json policy_document(const reconcile::PolicyView& view) {
           {"busy", view.busy},
           {"active", view.active},
           {"limited_by", word(domain::to_string(view.limited_by))},
-          {"remedy", view.remedy},
-          {"note", view.note}};
+          {"remedy", told(view.remedy)},
+          {"note", told(view.note)}};
 }
 
 json target_document(const reconcile::TargetView& view) {
-  json document{{"target", view.target.target.str()},
-                {"gateway", view.target.gateway.str()},
-                {"last_contact_ms", nullptr},
-                {"credential", word(domain::to_string(view.credential))},
-                {"error", view.error},
-                {"recovering", view.recovering},
-                {"refused_jobs", json::object()}};
+  json document{
+      {"target", view.target.target.str()}, {"gateway", view.target.gateway.str()},
+      {"last_contact_ms", nullptr},         {"credential", word(domain::to_string(view.credential))},
+      {"error", told(view.error)},          {"recovering", view.recovering},
+      {"refused_jobs", json::object()}};
   if (view.last_contact) document["last_contact_ms"] = view.last_contact->wall_ms;
   for (const auto& [refusal, count] : view.refused_jobs) {
     document["refused_jobs"][std::string(domain::to_string(refusal))] = count;
@@ -87,10 +90,10 @@ json target_document(const reconcile::TargetView& view) {
 }
 
 json instance_document(const plugin::InstanceStatus& instance) {
-  return {{"name", instance.name.str()}, {"kind", word(plugin::to_string(instance.kind))},
-          {"plugin", instance.plugin},   {"version", instance.version},
-          {"ready", instance.ready},     {"stuck", instance.stuck},
-          {"refusal", instance.refusal}};
+  return {{"name", instance.name.str()},      {"kind", word(plugin::to_string(instance.kind))},
+          {"plugin", instance.plugin},        {"version", instance.version},
+          {"ready", instance.ready},          {"stuck", instance.stuck},
+          {"refusal", told(instance.refusal)}};
 }
 
 json attempts_array(const std::vector<Attempt>& attempts) {
@@ -117,14 +120,16 @@ std::string status_json(const StatusInput& input, const reconcile::Engine& engin
                 {"instances", json::array()},
                 {"targets", json::array()},
                 {"attempts", attempts_array(engine.attempts())},
-                {"notices", input.notices}};
+                {"notices", json::array()}};
   for (const auto& view : engine.policies())
     document["policies"].push_back(policy_document(view));
   for (const auto& view : engine.targets())
     document["targets"].push_back(target_document(view));
   for (const auto& instance : input.instances)
     document["instances"].push_back(instance_document(instance));
-  if (!engine.journal_error().empty()) document["notices"].push_back(engine.journal_error());
+  for (const std::string& notice : input.notices)
+    document["notices"].push_back(told(notice));
+  if (!engine.journal_error().empty()) document["notices"].push_back(told(engine.journal_error()));
   return dump(document);
 }
 

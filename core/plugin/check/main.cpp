@@ -6,13 +6,9 @@
 // With --report before all of this it is the child, and reports to its parent as plugin/report.hpp says. A
 // person leaves that out: then it is the parent, as the daemon is, believes no more than the daemon would,
 // and prints what came of the child.
-#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -26,6 +22,7 @@
 #include <string>
 #include <string_view>
 
+#include "plugin/check/surroundings.hpp"
 #include "plugin/checker.hpp"
 #include "plugin/instance.hpp"
 #include "plugin/report.hpp"
@@ -103,43 +100,6 @@ class NoProcesses final : public plugin::ProcessPort {
   static Error refused() { return {ErrorCode::denied, "No process is started while a plugin is tried.", {}}; }
 };
 
-// As the daemon has many: a plugin must leave alone what it did not open.
-class Descriptors {
- public:
-  Descriptors() {
-    for (Held& each : held_) {
-      each.fd = ::memfd_create("not-a-plugins", MFD_CLOEXEC);
-      each.inode = inode_of(each.fd);
-    }
-  }
-  ~Descriptors() {
-    for (const Held& each : held_)
-      ::close(each.fd);
-  }
-  Descriptors(const Descriptors&) = delete;
-  Descriptors& operator=(const Descriptors&) = delete;
-  [[nodiscard]] Result<void> check() const {
-    const bool untouched = std::all_of(held_.begin(), held_.end(), [](const Held& each) {
-      return each.inode != 0 && inode_of(each.fd) == each.inode;
-    });
-    if (untouched) return {};
-    return Error{ErrorCode::invalid,
-                 "It closed or replaced descriptors that it did not open; report it to its vendor.",
-                 {}};
-  }
-
- private:
-  struct Held {
-    int fd = -1;
-    ino_t inode = 0;
-  };
-  static ino_t inode_of(int fd) {
-    struct stat info {};
-    return ::fstat(fd, &info) == 0 ? info.st_ino : 0;
-  }
-  std::array<Held, 16> held_{};
-};
-
 class WorkDirectory {
  public:
   WorkDirectory() {
@@ -202,11 +162,11 @@ Result<void> check(const std::string& path, const std::string& id, const std::st
   options.process = &processes;
   options.work_directory = work.path();
   const auto ports = std::make_shared<plugin::Ports>(log, options);
-  const Descriptors descriptors;
+  const plugin::Surroundings surroundings;
   begin(plugin::stage_loading);
   auto library = plugin::Library::load(path, id, ports, "");
   if (!library) return library.error();
-  if (Result<void> alone = descriptors.check(); !alone) return alone;
+  if (Result<void> alone = surroundings.check(); !alone) return alone;
   const auto component = (*library)->component(interface);
   if (!component) return component.error();
   const auto fitted = plugin::fit_config(name.str(), id, (*library)->schema_of(**component), config);
@@ -214,13 +174,13 @@ Result<void> check(const std::string& path, const std::string& id, const std::st
   begin("Creating an instance of it");
   auto instance = plugin::Instance::create(*library, ports, id, name, **component, *fitted, "");
   if (!instance) return instance.error();
-  if (Result<void> alone = descriptors.check(); !alone) return alone;
+  if (Result<void> alone = surroundings.check(); !alone) return alone;
   begin("Destroying an instance of it");
   Result<void> tried = try_instance(interface, std::move(*instance));
   if (!tried) return tried;
   begin("Ending it");
   *library = nullptr;
-  return descriptors.check();
+  return surroundings.check();
 }
 
 Result<void> show_schemas(const std::string& path, const std::string& id) {

@@ -87,6 +87,13 @@ TEST_F(Report, SaysThatDescriptorsOfOthersWereClosed) {
   EXPECT_THAT(trial("close"), HasSubstr("It closed or replaced descriptors that it did not open"));
 }
 
+TEST_F(Report, SaysThatWhatBelongsToTheWholeProcessWasChanged) {
+  EXPECT_THAT(trial("ignore"), HasSubstr("It changed what the process does on a signal"));
+  EXPECT_THAT(trial("block"), HasSubstr("It changed which signals the calling thread blocks"));
+  EXPECT_THAT(trial("umask"), HasSubstr("It changed the process's umask"));
+  EXPECT_THAT(trial("leave"), HasSubstr("It changed the process's directory"));
+}
+
 TEST_F(Report, ThatIsDamagedIsTheFaultOfThePlugin) {
   EXPECT_THAT(trial("spoil"), HasSubstr("Creating an instance of it damaged the report of its check"));
 }

@@ -2,8 +2,10 @@
 // hears of it must be none of that.
 #include <fcntl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -55,11 +57,25 @@ void spoil_report() {
     (void)::send(descriptor, "@Done\n", 6, MSG_NOSIGNAL);
 }
 
+// What belongs to the whole process.
+template <class Wanted>
+void change_process(const Wanted& wanted) {
+  if (wanted("ignore")) std::signal(SIGCHLD, SIG_IGN);
+  if (wanted("umask")) ::umask(0);
+  if (wanted("leave\"")) (void)!::chdir("/");
+  if (wanted("block")) {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
+  }
+}
+
 class Chatty : public rmgr::ExecutionProvider {
  public:
   static constexpr std::uint32_t flags = 0;
   static constexpr std::string_view config_schema = R"({"type": "object", "properties": {
-    "act": {"type": "string", "enum": ["done", "refuse", "everywhere", "spoil", "flood", "kv", "leave-child", "close"]}}})";
+    "act": {"type": "string", "enum": ["done", "refuse", "everywhere", "spoil", "flood", "kv", "leave-child", "close", "ignore",
+                               "block", "umask", "leave"]}}})";
 
   Chatty(rmgr::Host host, std::string_view config) {
     const auto wanted = [&](std::string_view act) { return config.find(act) != std::string_view::npos; };
@@ -75,6 +91,7 @@ class Chatty : public rmgr::ExecutionProvider {
     if (wanted("kv")) use_kv(host);
     if (wanted("leave-child")) leave_child();
     if (wanted("close")) ::close_range(3, 255, 0);
+    change_process(wanted);
     print(STDOUT_FILENO, "no end of line");
   }
 
