@@ -1,6 +1,8 @@
 #include "plugin/crash_note.hpp"
 
+#include <execinfo.h>
 #include <fcntl.h>
+#include <link.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -8,6 +10,7 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -30,11 +33,60 @@ std::atomic<pid_t> noting_process{0};
 std::array<struct sigaction, fatal_signals.size()> earlier{};
 thread_local constinit Blame blame;
 
+// Where the code of a library is, and what a note of it says.
+struct Code {
+  std::uintptr_t begin = 0, end = 0;
+  std::array<char, digest_size + 1> line{};
+};
+constexpr std::size_t most_libraries = 64;
+std::array<Code, most_libraries> known_code{};
+std::atomic<std::size_t> known_count{0};
+
+// The innermost code of a plugin on this thread's stack. The unwinder was loaded before, and then walking
+// takes no lock.
+const char* found_on_stack() {
+  std::array<void*, 64> frames{};
+  const int count = ::backtrace(frames.data(), static_cast<int>(frames.size()));
+  const std::size_t libraries = known_count.load();
+  for (int i = 0; i < count; ++i) {
+    const auto at = reinterpret_cast<std::uintptr_t>(frames[static_cast<std::size_t>(i)]);
+    for (std::size_t k = 0; k < libraries; ++k) {
+      if (at >= known_code[k].begin && at < known_code[k].end) return known_code[k].line.data();
+    }
+  }
+  return nullptr;
+}
+
 // Only what may be called from a signal handler. A child that somebody forked is not the daemon.
 void leave_note() {
   const int file = note_file.load();
-  if (blame.plugin == nullptr || file < 0 || ::getpid() != noting_process.load()) return;
-  [[maybe_unused]] const ssize_t written = ::write(file, blame.plugin, digest_size + 1);
+  if (file < 0 || ::getpid() != noting_process.load()) return;
+  const char* line = blame.plugin;
+  if (line == nullptr && !blame.nobody) line = found_on_stack();
+  if (line == nullptr) return;
+  [[maybe_unused]] const ssize_t written = ::write(file, line, digest_size + 1);
+}
+
+// The object around an address, to be filled in.
+struct Search {
+  std::uintptr_t inside = 0;
+  Code* code = nullptr;
+};
+
+int look_at(dl_phdr_info* object, std::size_t /*size*/, void* data) {
+  auto& search = *static_cast<Search*>(data);
+  std::uintptr_t begin = UINTPTR_MAX, end = 0;
+  for (int i = 0; i < object->dlpi_phnum; ++i) {
+    const auto& segment = object->dlpi_phdr[i];
+    if (segment.p_type != PT_LOAD) continue;
+    const std::uintptr_t at = object->dlpi_addr + segment.p_vaddr;
+    begin = std::min(begin, at);
+    end = std::max(end, at + segment.p_memsz);
+  }
+  if (search.inside < begin || search.inside >= end) return 0;
+  search.code->begin = begin;
+  search.code->end = end;
+  return 1;
 }
 
 void on_fatal(int signal, siginfo_t* info, void* /*context*/) {
@@ -107,11 +159,23 @@ Result<void> leave_crash_notes(const std::string& path) {
     ::close(before);
     return {};
   }
+  (void)found_on_stack();
   if (std::atexit(&leave_note) != 0) return cannot("Cannot watch over", path);
   const struct sigaction action = noting();
   for (std::size_t i = 0; i < fatal_signals.size(); ++i)
     ::sigaction(fatal_signals[i], &action, &earlier[i]);
   return {};
+}
+
+void know_code(const void* inside, std::string_view digest) noexcept {
+  const std::size_t next = known_count.load();
+  if (digest.size() != digest_size || next >= most_libraries) return;
+  Code& code = known_code[next];
+  Search search{reinterpret_cast<std::uintptr_t>(inside), &code};
+  if (::dl_iterate_phdr(&look_at, &search) == 0) return;
+  std::memcpy(code.line.data(), digest.data(), digest_size);
+  code.line[digest_size] = '\n';
+  known_count.store(next + 1);
 }
 
 AlternateStack::AlternateStack() noexcept {
@@ -142,25 +206,25 @@ AlternateStack::~AlternateStack() {
 
 InCallOf::InCallOf(std::string_view digest) noexcept : outer_(blame) {
   if (digest.size() != digest_size) {
-    blame = {};
+    blame = {.nobody = true};
     return;
   }
   watch_again();
   std::memcpy(line_.data(), digest.data(), digest_size);
   line_[digest_size] = '\n';
-  blame = {line_.data(), nullptr};
+  blame = {.plugin = line_.data()};
 }
 
 InCallOf::~InCallOf() { blame = outer_; }
 
 InHostCode::InHostCode() noexcept : outer_(blame) {
-  if (blame.plugin != nullptr) blame = {nullptr, blame.plugin};
+  blame = {.caller = blame.plugin != nullptr ? blame.plugin : blame.caller, .nobody = true};
 }
 
 InHostCode::~InHostCode() { blame = outer_; }
 
 InPluginAgain::InPluginAgain() noexcept : outer_(blame) {
-  if (blame.caller != nullptr) blame = {blame.caller, nullptr};
+  if (blame.plugin == nullptr) blame = {.plugin = blame.caller};
 }
 
 InPluginAgain::~InPluginAgain() { blame = outer_; }

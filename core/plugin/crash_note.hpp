@@ -4,7 +4,7 @@
 // a plugin's call it carries the digest of the library; a fatal signal in that thread, or exit() called by
 // it, writes it to a file. An end from outside (SIGKILL, power loss, a signal that another process sent)
 // leaves no note, so nobody is blamed for it; neither is anybody for what happens in the host's own code
-// while a plugin waits for it, or in a thread of the plugin's own.
+// while a plugin waits for it. A thread of a plugin's own is told by the code on its stack.
 #pragma once
 
 #include <array>
@@ -27,6 +27,10 @@ domain::Result<std::vector<std::string>> take_crash_notes(const std::string& pat
 // signals before still does, after the note. The calling thread gets an AlternateStack.
 domain::Result<void> leave_crash_notes(const std::string& path);
 
+// The code of this library lies around that address: for what crashes in a thread that it started. At most 64
+// libraries are known, each for as long as the process lives; none is ever unloaded.
+void know_code(const void* inside, std::string_view digest) noexcept;
+
 // Without one a thread that has used up its stack has nowhere to run the handler. One that is there already
 // stays in use. Every thread that calls plugins has one.
 class AlternateStack {
@@ -44,6 +48,7 @@ class AlternateStack {
 struct Blame {
   const char* plugin = nullptr;  // null: nobody
   const char* caller = nullptr;  // who waits for the host's code, which runs now
+  bool nobody = false;           // whatever code is on the stack
 };
 
 // This thread is in a call of the library; without a digest, in a call of one that cannot be named. Nests:

@@ -81,6 +81,7 @@ Result<std::shared_ptr<Library>> Library::load(const std::string& path, const st
   const InCallOf blame(digest);
   const Result<const rmgr_plugin_entry_t*> entry = map_library(path);
   if (!entry) return entry.error();
+  know_code(*entry, digest);
   const Result<void> sound = check_entry(**entry, id, ports->abi());
   if (!sound) return sound.error();
   auto services = std::make_unique<Services>(std::move(ports), id, domain::InstanceName());

@@ -108,6 +108,44 @@ TEST_F(CrashNotes, AreLeftAlthoughAnEarlierCallPutTheHandlersAway) {
             Notes{kInner});
 }
 
+TEST_F(CrashNotes, TellAThreadOfAPluginsOwnByTheCodeOnItsStack) {
+  const auto in_own_thread = [](auto act) {
+    std::thread thread([act] { act(); });
+    thread.join();
+  };
+  const auto here = [] { plugin::know_code(reinterpret_cast<const void*>(&crash), kOuter); };
+  EXPECT_EQ(notes_after([&] {
+              here();
+              in_own_thread([] { std::abort(); });
+            }),
+            Notes{kOuter});
+  int status = 0;
+  EXPECT_EQ(notes_after(
+                [&] {
+                  here();
+                  in_own_thread([] { std::exit(0); });
+                },
+                status),
+            Notes{kOuter})
+      << "it ended the daemon without a signal";
+  EXPECT_EQ(notes_after([&] {
+              here();
+              in_own_thread([] {
+                const InHostCode service;
+                std::abort();
+              });
+            }),
+            Notes{})
+      << "the host's own code";
+  EXPECT_EQ(notes_after([&] {
+              here();
+              const InCallOf call(kInner);
+              std::abort();
+            }),
+            Notes{kInner})
+      << "a call says more than the stack";
+}
+
 TEST_F(CrashNotes, BlameNobodyOutsideOfACall) {
   EXPECT_EQ(notes_after([] {
               { const InCallOf call(kOuter); }
