@@ -41,9 +41,8 @@ class TraceLog final : public agent::observe::Log {
 
 class History {
  public:
-  History(std::uint64_t seed, Mistake mistake, std::vector<std::string>* trace)
+  History(std::uint64_t seed, std::vector<std::string>* trace)
       : chance_(seed),
-        mistake_(mistake),
         nature_(schedule_, chance_),
         world_(schedule_, chance_, nature_),
         log_(schedule_, trace),
@@ -65,7 +64,6 @@ class History {
 
   Schedule schedule_;
   Chance chance_;
-  Mistake mistake_;
   Nature nature_;
   SimWorld world_;
   TraceLog log_;
@@ -134,7 +132,7 @@ void History::start_agent() {
     return;
   }
   journal_ = std::make_unique<SimJournal>(
-      std::move(*opened), nature_, mistake_, [this] { return commit_failure(); },
+      std::move(*opened), nature_, [this] { return commit_failure(); },
       [this](const domain::AttemptId& attempt) { return row_refused(attempt); },
       [this] { ++result_.commits; });
   engine_ = std::make_unique<agent::reconcile::Engine>(options_, world_, *journal_, log_);
@@ -249,8 +247,8 @@ HistoryResult History::run() {
 
 }  // namespace
 
-HistoryResult run_history(std::uint64_t seed, Mistake mistake, std::vector<std::string>* trace) {
-  return History(seed, mistake, trace).run();
+HistoryResult run_history(std::uint64_t seed, std::vector<std::string>* trace) {
+  return History(seed, trace).run();
 }
 
 }  // namespace simulation

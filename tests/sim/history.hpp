@@ -7,9 +7,6 @@
 
 namespace simulation {
 
-// Planted mistakes: a simulator that does not find them would prove nothing.
-enum class Mistake { none, effect_before_journal };
-
 struct HistoryResult {
   std::uint64_t seed = 0;
   std::vector<std::string> violations;
@@ -20,8 +17,7 @@ struct HistoryResult {
   std::int64_t virtual_ms = 0;
 };
 
-// Deterministic: the same seed and mistake give the same result. `trace` receives one line for each log
-// event.
-HistoryResult run_history(std::uint64_t seed, Mistake mistake, std::vector<std::string>* trace = nullptr);
+// Deterministic: the same seed gives the same result. `trace` receives one line for each log event.
+HistoryResult run_history(std::uint64_t seed, std::vector<std::string>* trace = nullptr);
 
 }  // namespace simulation

@@ -8,7 +8,6 @@
 
 #include "domain/state.hpp"
 #include "journal/journal.hpp"
-#include "sim/history.hpp"
 #include "sim/nature.hpp"
 #include "support/forwarding_journal.hpp"
 
@@ -22,11 +21,10 @@ class SimJournal final : public testkit::ForwardingJournal {
   // `refuses` says of each row whether the journal will not have it now.
   using Before = std::function<std::optional<domain::ErrorCode>()>;
   using Refuses = std::function<bool(const domain::AttemptId&)>;
-  SimJournal(std::unique_ptr<journal::Journal> real, Nature& nature, Mistake mistake, Before before,
-             Refuses refuses, std::function<void()> after)
+  SimJournal(std::unique_ptr<journal::Journal> real, Nature& nature, Before before, Refuses refuses,
+             std::function<void()> after)
       : ForwardingJournal(std::move(real)),
         nature_(nature),
-        mistake_(mistake),
         before_(std::move(before)),
         refuses_(std::move(refuses)),
         after_(std::move(after)) {}
@@ -37,15 +35,6 @@ class SimJournal final : public testkit::ForwardingJournal {
       if (refuses_(attempt.id)) return failure(domain::ErrorCode::internal);
     }
     check_terminal_is_final(batch);
-    if (mistake_ == Mistake::effect_before_journal) {
-      // Says "done" while the batch waits for the next commit.
-      std::swap(held_back_, held_now_);
-      held_back_ = batch;
-      auto late = held_now_.empty() ? domain::Result<void>() : real().commit(held_now_);
-      held_now_ = {};
-      after_();
-      return late;
-    }
     auto done = real().commit(batch);
     if (done) after_();
     return done;
@@ -76,12 +65,9 @@ class SimJournal final : public testkit::ForwardingJournal {
   }
 
   Nature& nature_;
-  Mistake mistake_;
   Before before_;
   Refuses refuses_;
   std::function<void()> after_;
-  journal::Batch held_back_;
-  journal::Batch held_now_;
 };
 
 }  // namespace simulation
