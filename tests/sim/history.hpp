@@ -1,4 +1,5 @@
-// One history: an agent, a made world and its faults from one seed, and what must hold in the end.
+// One history: an agent, a made world and its faults from one seed, and what must hold at each moment and in
+// the end.
 #pragma once
 
 #include <cstdint>
