@@ -48,6 +48,27 @@ int run(const std::vector<std::string>& arguments, Surface& surface) {
   attempts_command->add_flag("--json", as_json, "one JSON document");
   attempts_command->add_option("--limit", limit, "how many")->check(CLI::Range(1, 100'000));
 
+  std::string attempt;
+  bool proved_gone = false;
+  CLI::App* forget_command = attempts_command->add_subcommand(
+      "forget", "Wait no longer for an attempt of which you have proof that nothing runs");
+  forget_command->add_option("id", attempt, "the attempt's id")->required();
+  forget_command
+      ->add_flag("--proved-gone", proved_gone, "you have proof: on this machine, nothing of it runs")
+      ->required();
+  add_where(*forget_command, where);
+
+  std::string what;
+  CLI::App* explain_command =
+      app.add_subcommand("explain", "Why a queued job has no runner, or a policy starts none");
+  explain_command->add_option("what", what, "the number of a job, or the name of a policy")->required();
+  add_where(*explain_command, where);
+  explain_command->add_flag("--json", as_json, "one JSON document");
+
+  CLI::App* reload_command = app.add_subcommand(
+      "reload", "Read the configuration file again: all of what it says counts from now on, or nothing");
+  add_where(*reload_command, where);
+
   CLI::App* drain_command = app.add_subcommand("drain", "Admit no more runners and end; live runners stay");
   add_where(*drain_command, where);
 
@@ -97,9 +118,9 @@ int run(const std::vector<std::string>& arguments, Surface& surface) {
   });
 
   CLI::App* version_command = app.add_subcommand("version", "Print the version");
-  for (CLI::App* command :
-       {run_command, status_command, attempts_command, drain_command, check_command, reference_command,
-        list_command, release_command, suite_command, adopt_command, version_command}) {
+  for (CLI::App* command : {run_command, status_command, attempts_command, forget_command, explain_command,
+                            reload_command, drain_command, check_command, reference_command, list_command,
+                            release_command, suite_command, adopt_command, version_command}) {
     command->footer(kExitCodes);
   }
 
@@ -111,7 +132,10 @@ int run(const std::vector<std::string>& arguments, Surface& surface) {
   }
   if (run_command->parsed()) return run_daemon(surface, file);
   if (status_command->parsed()) return status(surface, where, as_json);
+  if (forget_command->parsed()) return forget_attempt(surface, where, attempt);
   if (attempts_command->parsed()) return attempts(surface, where, as_json, limit);
+  if (explain_command->parsed()) return explain(surface, where, what, as_json);
+  if (reload_command->parsed()) return reload(surface, where);
   if (drain_command->parsed()) return drain(surface, where);
   if (check_command->parsed()) return config_check(surface, file, here, as_json);
   if (reference_command->parsed()) return config_reference(surface, directories, plugins);

@@ -20,6 +20,9 @@ int run_daemon(Surface& surface, const std::string& config_file);
 int status(Surface& surface, const Where& where, bool json);
 int attempts(Surface& surface, const Where& where, bool json, std::int64_t limit);
 int drain(Surface& surface, const Where& where);
+int reload(Surface& surface, const Where& where);
+int explain(Surface& surface, const Where& where, const std::string& what, bool json);
+int forget_attempt(Surface& surface, const Where& where, const std::string& attempt);
 int config_check(Surface& surface, const std::string& file, bool here, bool json);
 int config_reference(Surface& surface, const std::vector<std::string>& directories,
                      const std::vector<std::string>& plugins);

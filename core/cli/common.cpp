@@ -1,5 +1,6 @@
 #include <filesystem>
 #include <ostream>
+#include <sstream>
 #include <system_error>
 
 #include "cli/commands.hpp"
@@ -10,7 +11,10 @@
 namespace agent::cli {
 
 int failed(Surface& surface, const domain::Error& error, int exit_code) {
-  surface.err << "runner-manager: " << observe::escape_controls(error.message) << '\n';
+  std::istringstream lines(error.message);
+  std::string line;
+  for (bool first = true; std::getline(lines, line); first = false)
+    surface.err << (first ? "runner-manager: " : "") << observe::escape_controls(line) << '\n';
   return exit_code;
 }
 

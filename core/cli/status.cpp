@@ -182,11 +182,4 @@ int attempts(Surface& surface, const Where& where, bool as_json, std::int64_t li
   return kOk;
 }
 
-int drain(Surface& surface, const Where& where) {
-  int exit_code = kFailed;
-  if (!ask(surface, where, daemon::control_request("drain"), exit_code)) return exit_code;
-  surface.out << "draining: no new runners; the agent ends when what is in flight has ended\n";
-  return kOk;
-}
-
 }  // namespace agent::cli

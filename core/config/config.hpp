@@ -16,7 +16,7 @@ struct Problem {
   int line = 0;    // from 1; 0: the file as a whole
   int column = 0;  // from 1
   std::string message;
-  std::string text;  // the line itself, scrubbed
+  std::string text;  // the line itself, scrubbed; empty where a secret may stand or the syntax is broken
   int caret = 0;     // the column in `text`; 0: it is not there, or behind something that was redacted
 };
 // file:line:column: message, the line below it, and a caret below its place.
@@ -76,7 +76,7 @@ struct Loaded {
 struct Finding {
   Place place;
   std::string message;
-  bool hidden = false;  // the line may hold a secret: it is not shown
+  bool hidden = false;  // the value may be a secret: none of its lines is shown
 };
 std::vector<Problem> problems_of(const Loaded& loaded, const std::string& name,
                                  const std::vector<Finding>& findings);

@@ -16,8 +16,7 @@ Json scalar(const Node& node, Problems& problems) {
     case Written::boolean: return node.text == "true";
     case Written::integer:
       if (const auto value = parse_integer(node.text)) return *value;
-      problems.add(node.mark,
-                   "the number " + shown(node.text) + " is too large; put it in quotes if it is text");
+      problems.add(node.mark, "the number " + shown(node) + " is too large; put it in quotes if it is text");
       return nullptr;
     case Written::real: {
       double value = 0;
@@ -25,12 +24,12 @@ Json scalar(const Node& node, Problems& problems) {
       const auto parsed = std::from_chars(node.text.data(), end, value);
       if (parsed.ec == std::errc{} && parsed.ptr == end && std::isfinite(value)) return value;
       problems.add(node.mark,
-                   "the number " + shown(node.text) + " cannot be kept; put it in quotes if it is text");
+                   "the number " + shown(node) + " cannot be kept; put it in quotes if it is text");
       return nullptr;
     }
     case Written::trap:
       problems.add(node.mark,
-                   "YAML may read the unquoted " + shown(node.text) +
+                   "YAML may read the unquoted " + shown(node) +
                        " as something else; write true or false, a plain number, or put it in quotes");
       return nullptr;
     case Written::text: break;

@@ -2,7 +2,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <map>
 #include <system_error>
@@ -69,10 +68,13 @@ std::optional<Configuration> read(const Node& document, Problems& problems) {
 Loaded load_text(const std::string& text, const std::string& name) {
   if (text.size() > kLargestFile) return refuse(name, "the file is larger than 1 MiB");
   Problems problems;
+  Extents extents(text);
   check_characters(text, problems);
   std::optional<Configuration> configuration;
-  if (problems.empty()) {
-    const std::optional<Node> document = parse_yaml(text, problems);
+  if (!problems.empty()) {
+    extents.hide_all();
+  } else {
+    const std::optional<Node> document = parse_yaml(text, problems, extents);
     if (document) {
       configuration = read(*document, problems);
     } else if (problems.empty()) {
@@ -80,7 +82,7 @@ Loaded load_text(const std::string& text, const std::string& name) {
     }
   }
   Loaded loaded;
-  loaded.problems = problems.finish(name, text);
+  loaded.problems = problems.finish(name, text, extents);
   if (loaded.problems.empty()) loaded.configuration = std::move(configuration);
   loaded.text = text;
   return loaded;
@@ -91,16 +93,13 @@ std::vector<Problem> problems_of(const Loaded& loaded, const std::string& name,
   Problems problems;
   for (const Finding& finding : findings)
     problems.add({finding.place.line, finding.place.column}, finding.message);
-  std::vector<Problem> all = problems.finish(name, loaded.text);
-  for (Problem& problem : all) {
-    const bool hidden = std::any_of(findings.begin(), findings.end(), [&](const Finding& finding) {
-      return finding.hidden && finding.place.line == problem.line;
-    });
-    if (!hidden) continue;
-    problem.text.clear();
-    problem.caret = 0;
+  Extents extents(loaded.text);
+  Problems none;  // the file was accepted
+  (void)parse_yaml(loaded.text, none, extents);
+  for (const Finding& finding : findings) {
+    if (finding.hidden) extents.hide_at({finding.place.line, finding.place.column});
   }
-  return all;
+  return problems.finish(name, loaded.text, extents);
 }
 
 std::vector<Key> all_keys() {
@@ -125,7 +124,8 @@ std::vector<Key> all_keys() {
   Problems problems;
   std::vector<Asked> asked;
   problems.listen(asked);
-  const std::optional<Node> document = parse_yaml(text, problems);
+  Extents extents(text);
+  const std::optional<Node> document = parse_yaml(text, problems, extents);
   if (document) (void)read(*document, problems);
   std::vector<Key> keys;
   for (Asked& one : asked) {

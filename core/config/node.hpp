@@ -22,6 +22,7 @@ struct Node {
   Mark mark;
   std::string text;  // of a scalar
   bool quoted = false;
+  bool secret = false;         // no message quotes it: it stands under a telling key
   std::vector<Node> items;     // of a sequence
   std::vector<Entry> entries;  // of a map, in the order of the file
 };
@@ -30,6 +31,7 @@ struct Entry {
   std::string key;
   Mark mark;
   Node value;
+  bool secret = false;  // the key itself stands under a telling key
 };
 
 // What a scalar is by how it is written. A trap is an unquoted word that parsers of YAML disagree about: yes,

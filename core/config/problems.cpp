@@ -66,20 +66,21 @@ std::size_t distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 void Problems::add(Mark mark, std::string message) {
-  if (found_.size() <= kMost) found_.insert({mark, std::move(message)});
+  if (found_.size() <= kMost) found_.insert({mark, observe::scrub(message)});
 }
 
 bool Problems::any_at(Mark mark) const {
   return std::any_of(found_.begin(), found_.end(), [&](const Found& found) { return found.mark == mark; });
 }
 
-std::vector<Problem> Problems::finish(const std::string& file, std::string_view text) const {
+std::vector<Problem> Problems::finish(const std::string& file, std::string_view text,
+                                      const Extents& extents) const {
   const std::vector<std::string_view> lines = lines_of(text);
   std::vector<Problem> all;
   for (const Found& found : found_) {
     Problem problem{file, found.mark.line, found.mark.column, found.message, {}, 0};
     const auto index = static_cast<std::size_t>(std::max(found.mark.line, 0));
-    if (index >= 1 && index <= lines.size()) {
+    if (index >= 1 && index <= lines.size() && !extents.hides(found.mark.line)) {
       problem.text = cut(shown_line(lines[index - 1]), kLongestLine);
       problem.caret = caret_in(problem.text, lines[index - 1], found.mark.column);
     }
@@ -93,8 +94,12 @@ std::vector<Problem> Problems::finish(const std::string& file, std::string_view 
 }
 
 std::string shown(std::string_view value) {
-  return "`" + cut(observe::scrub(value.substr(0, 4 * kLongestQuote)), kLongestQuote) + "`";
+  return "`" + cut(shown_line(value.substr(0, 4 * kLongestQuote)), kLongestQuote) + "`";
 }
+
+std::string shown(const Node& scalar) { return scalar.secret ? "`[redacted]`" : shown(scalar.text); }
+
+std::string shown_key(const Entry& entry) { return entry.secret ? "`[redacted]`" : shown(entry.key); }
 
 std::string suggestion(std::string_view word, const std::vector<std::string_view>& known) {
   if (word.size() > 64) return {};

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "config/config.hpp"
+#include "config/extents.hpp"
 #include "config/node.hpp"
 
 namespace agent::config {
@@ -31,8 +32,9 @@ class Problems {
   void add(Mark mark, std::string message);
   [[nodiscard]] bool empty() const { return found_.empty(); }
   [[nodiscard]] bool any_at(Mark mark) const;
-  // In the order of the file, each with its line as it may be shown.
-  [[nodiscard]] std::vector<Problem> finish(const std::string& file, std::string_view text) const;
+  // In the order of the file, each with its line as far as it may be shown.
+  [[nodiscard]] std::vector<Problem> finish(const std::string& file, std::string_view text,
+                                            const Extents& extents) const;
 
  private:
   struct Found {
@@ -44,8 +46,10 @@ class Problems {
   std::vector<Asked>* keys_ = nullptr;
 };
 
-// A value as a message may quote it: scrubbed and short.
+// A value as a message may quote it: scrubbed and short, and nothing of one that may be a secret.
 std::string shown(std::string_view value);
+std::string shown(const Node& scalar);
+std::string shown_key(const Entry& entry);
 
 // ` Did you mean ...?` with the closest of `known`, or nothing if none is close.
 std::string suggestion(std::string_view word, const std::vector<std::string_view>& known);

@@ -13,7 +13,14 @@ namespace agent::config {
 // that is not a reference: file:/absolute/path, env:NAME or credential:NAME.
 void check_secrets(const Node& root, Problems& problems);
 
-// A line of the file as it may be shown: scrubbed, and without what follows a telling key.
+// A key whose value is a secret, or that is one slip away from such a key.
+bool is_telling(std::string_view key);
+// A value under a telling key that is none: one reference, or true or false.
+bool is_harmless(const Node& value);
+// Text that looks like a secret, or that gives one with its name.
+bool may_hold_secret(std::string_view text);
+
+// A line of the file, or other text, as it may be shown: scrubbed, and without what follows a telling key.
 std::string shown_line(std::string_view line);
 
 }  // namespace agent::config

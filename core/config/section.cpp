@@ -42,19 +42,19 @@ std::string describe(const Node& node) {
   }
   switch (written_as(node)) {
     case Written::integer:
-    case Written::real: return "the number " + shown(node.text);
-    case Written::boolean: return "the boolean " + shown(node.text);
-    case Written::trap: return "the unquoted " + shown(node.text);
+    case Written::real: return "the number " + shown(node);
+    case Written::boolean: return "the boolean " + shown(node);
+    case Written::trap: return "the unquoted " + shown(node);
     case Written::text: break;
   }
-  return "the text " + shown(node.text);
+  return "the text " + shown(node);
 }
 
 TextOrProblem text_of(const Node& node) {
   if (node.kind != Node::Kind::scalar) return {{}, "must be text, not " + describe(node)};
   if (written_as(node) == Written::trap) {
     return {{},
-            "must be text; YAML may read the unquoted " + shown(node.text) +
+            "must be text; YAML may read the unquoted " + shown(node) +
                 " as something else, so put it in quotes"};
   }
   if (written_as(node) != Written::text) {
@@ -71,14 +71,14 @@ TextOrProblem path_of(const Node& node) {
   if (!found.text) return found;
   const std::string_view path = *found.text;
   if (!path.starts_with('/')) {
-    return {{}, "must be an absolute path, not " + shown(path) + "; nothing is expanded in it"};
+    return {{}, "must be an absolute path, not " + shown(node) + "; nothing is expanded in it"};
   }
   if (path.size() > kLongestPath) return {{}, "is longer than 1024 bytes"};
   std::string plain;
   for (std::size_t start = 0; start < path.size();) {
     const std::size_t end = std::min(path.size(), path.find('/', start));
     const std::string_view part = path.substr(start, end - start);
-    if (part == "." || part == "..") return {{}, "must not hold `.` or `..`: " + shown(path)};
+    if (part == "." || part == "..") return {{}, "must not hold `.` or `..`: " + shown(node)};
     if (!part.empty()) plain += "/" + std::string(part);
     start = end + 1;
   }
@@ -246,7 +246,7 @@ std::optional<std::string> Section::word(std::string_view key, std::span<const s
   if (node == nullptr) return std::nullopt;
   if (std::find(words.begin(), words.end(), node->text) != words.end()) return node->text;
   fail(key, node->mark,
-       std::string(key) + " must be " + list + ", not " + shown(node->text) + "." +
+       std::string(key) + " must be " + list + ", not " + shown(*node) + "." +
            suggestion(node->text, {words.begin(), words.end()}));
   return std::nullopt;
 }
@@ -288,7 +288,7 @@ void Section::finish() {
   for (const Entry& entry : node_->entries) {
     if (std::find(known_.begin(), known_.end(), entry.key) != known_.end()) continue;
     problems_.add(entry.mark,
-                  "unknown key " + shown(entry.key) + " in " + name_ + "." + suggestion(entry.key, known_));
+                  "unknown key " + shown_key(entry) + " in " + name_ + "." + suggestion(entry.key, known_));
   }
 }
 

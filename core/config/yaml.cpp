@@ -4,13 +4,14 @@
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
 
+#include <algorithm>
 #include <exception>
 #include <sstream>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "observe/log.hpp"
+#include "config/secrets.hpp"
 
 namespace agent::config {
 namespace {
@@ -56,12 +57,14 @@ struct GivenUp {};
 // expands aliases and loses the quotes.
 class Builder final : public YAML::EventHandler {
  public:
-  Builder(Places& places, Problems& problems) : places_(places), problems_(problems) {}
+  Builder(Places& places, Problems& problems, Extents& extents)
+      : places_(places), problems_(problems), extents_(extents) {}
 
   [[nodiscard]] std::optional<Node> take_root() { return std::move(root_); }
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (++documents_ == 1) return;
+    extents_.begin(to_mark(mark));
     problems_.add(to_mark(mark), "a second document begins here; the file must hold exactly one");
     throw GivenUp{};
   }
@@ -70,14 +73,19 @@ class Builder final : public YAML::EventHandler {
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     Node node;
     node.mark = to_mark(mark);
-    put(std::move(node), anchor);
+    const std::size_t extent = begin(node.mark, anchor);
+    put(std::move(node), extent);
   }
-  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
-    problems_.add(to_mark(mark), "aliases (*name) are not used here; write the value out");
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     Node node;
     node.mark = to_mark(mark);
     node.kind = Node::Kind::scalar;
-    put(std::move(node), 0);
+    problems_.add(node.mark, "aliases (*name) are not used here; write the value out");
+    const std::size_t extent = begin(node.mark, 0);
+    extents_.alias(anchor, extent);
+    alias_ = true;
+    put(std::move(node), extent);
+    alias_ = false;
   }
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
@@ -87,7 +95,9 @@ class Builder final : public YAML::EventHandler {
     node.text = value;
     node.quoted = tag == "!";
     check_tag(tag, node.mark);
-    put(std::move(node), anchor);
+    const std::size_t extent = begin(node.mark, anchor);
+    if (may_hold_secret(value)) extents_.hide(extent);
+    put(std::move(node), extent);
   }
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value) override {
@@ -105,8 +115,10 @@ class Builder final : public YAML::EventHandler {
 
   struct Level {
     Node node;
+    std::size_t extent = 0;
     std::optional<Entry> entry;  // of a map: its key was read, its value was not
     bool refused = false;
+    bool telling = false;  // the key says that a secret follows
   };
 
   void check_tag(const std::string& tag, Mark mark) {
@@ -119,7 +131,7 @@ class Builder final : public YAML::EventHandler {
     level.node.kind = kind;
     level.node.mark = to_mark(mark);
     check_tag(tag, level.node.mark);
-    check_anchor(anchor, level.node.mark);
+    level.extent = begin(level.node.mark, anchor);
     if (levels_.size() == kDeepest) {
       problems_.add(level.node.mark, "nested too deeply; at most " + std::to_string(kDeepest) + " levels");
       throw GivenUp{};
@@ -129,16 +141,22 @@ class Builder final : public YAML::EventHandler {
 
   void close() {
     Node node = std::move(levels_.back().node);
+    const std::size_t extent = levels_.back().extent;
     levels_.pop_back();
-    put(std::move(node), 0);
+    put(std::move(node), extent);
   }
 
-  void check_anchor(YAML::anchor_t anchor, Mark mark) {
-    if (anchor != 0) problems_.add(mark, "anchors (&name) are not used here; leave it out");
+  std::size_t begin(Mark mark, YAML::anchor_t anchor) {
+    const std::size_t extent = extents_.begin(mark);
+    if (anchor == 0) return extent;
+    problems_.add(mark, "anchors (&name) are not used here; leave it out");
+    extents_.anchor(anchor, extent);
+    return extent;
   }
 
-  void put(Node node, YAML::anchor_t anchor) {
-    check_anchor(anchor, node.mark);
+  void put(Node node, std::size_t extent) {
+    extents_.end(extent);
+    node.secret = secret_ > 0;
     if (++nodes_ > kMostNodes) {
       problems_.add(node.mark, "too many values; at most " + std::to_string(kMostNodes));
       throw GivenUp{};
@@ -153,8 +171,16 @@ class Builder final : public YAML::EventHandler {
     } else if (!level.entry) {
       key(level, std::move(node));
     } else {
-      value(level, std::move(node));
+      value(level, std::move(node), extent);
     }
+  }
+
+  // What an alias means as a key is not known here; a list or a map tells by any part of it.
+  [[nodiscard]] static bool tells(const Node& key) {
+    return (key.kind == Node::Kind::scalar && is_telling(key.text)) ||
+           std::any_of(key.items.begin(), key.items.end(), tells) ||
+           std::any_of(key.entries.begin(), key.entries.end(),
+                       [](const Entry& entry) { return is_telling(entry.key) || tells(entry.value); });
   }
 
   // A key that is refused takes its value with it.
@@ -167,18 +193,25 @@ class Builder final : public YAML::EventHandler {
     } else {
       level.refused = false;
     }
-    level.entry = Entry{std::move(node.text), node.mark, {}};
+    level.telling = alias_ || tells(node);
+    if (level.telling) ++secret_;
+    level.entry = Entry{std::move(node.text), node.mark, {}, node.secret};
   }
 
-  void value(Level& level, Node node) {
+  void value(Level& level, Node node, std::size_t extent) {
     Entry entry = std::move(*level.entry);
     level.entry.reset();
+    extents_.belongs(extent, entry.mark);
+    if (level.telling) {
+      --secret_;
+      if (alias_ || !is_harmless(node)) extents_.hide(extent);
+    }
     if (level.refused) return;
     // The parser places a missing value where the next token stands.
     if (node.kind == Node::Kind::null) node.mark = entry.mark;
     for (const Entry& before : level.node.entries) {
       if (before.key != entry.key) continue;
-      problems_.add(entry.mark, "the key " + shown(entry.key) + " was given already in line " +
+      problems_.add(entry.mark, "the key " + shown_key(entry) + " was given already in line " +
                                     std::to_string(before.mark.line) + "; a key counts once");
       return;
     }
@@ -192,28 +225,36 @@ class Builder final : public YAML::EventHandler {
 
   Places& places_;
   Problems& problems_;
+  Extents& extents_;
   std::optional<Node> root_;
   std::vector<Level> levels_;
   std::size_t nodes_ = 0;
   int documents_ = 0;
+  int secret_ = 0;      // how many telling keys stand around what comes next
+  bool alias_ = false;  // what is put now
 };
 
 }  // namespace
 
-std::optional<Node> parse_yaml(const std::string& text, Problems& problems) {
+std::optional<Node> parse_yaml(const std::string& text, Problems& problems, Extents& extents) {
   Places places(text);
-  Builder builder(places, problems);
+  Builder builder(places, problems, extents);
   try {
     std::istringstream in(text);
     YAML::Parser parser(in);
     while (parser.HandleNextDocument(builder)) {
     }
+    extents.finish();
     return builder.take_root();
   } catch (const GivenUp&) {
+    extents.finish();
     return builder.take_root();
   } catch (const YAML::Exception& error) {
-    problems.add(places.of(error.mark), "this is not YAML: " + observe::scrub(error.msg));
+    // Behind a colon the parser quotes the file.
+    extents.hide_all();
+    problems.add(places.of(error.mark), "this is not YAML: " + error.msg.substr(0, error.msg.find(':')));
   } catch (const std::exception&) {
+    extents.hide_all();
     problems.add({}, "this is not YAML");
   }
   return std::nullopt;

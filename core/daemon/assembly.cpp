@@ -9,6 +9,7 @@
 
 #include "daemon/daemon.hpp"
 #include "daemon/entropy.hpp"
+#include "daemon/reload.hpp"
 #include "plugin/crash_note.hpp"
 
 namespace agent::daemon {
@@ -136,8 +137,8 @@ std::optional<StartRefusal> Assembly::load_plugins(const AssemblyInput& input) {
   options.work_directory = configuration.state_directory + "/plugins";
   options.kv = kv_.get();
   options.process = process_bridge_.get();
-  options.marks = {.begin = [this](std::string_view digest) { return quarantine_->begin(digest); },
-                   .end = [this](std::string_view digest) { return quarantine_->end(digest); }};
+  options.record = {.crashes = [this](std::string_view digest) { return quarantine_->crashes(digest); },
+                    .in_use = [this](std::string_view digest) { quarantine_->in_use(digest); }};
   options.checker = input.program_directory + "/rmgr-plugin-check";
   plugins_ = std::make_unique<plugin::PluginHost>(std::move(options), log_);
 
@@ -169,27 +170,31 @@ std::optional<StartRefusal> Assembly::load_plugins(const AssemblyInput& input) {
   return add(configuration.providers, ComponentKind::execution_provider);
 }
 
-std::optional<StartRefusal> Assembly::start_engine(const AssemblyInput& input) {
-  const config::Configuration& configuration = *input.configuration;
-  std::vector<domain::Policy> policies = configuration.policies;
+domain::Result<std::vector<domain::Policy>> Assembly::resolve(std::vector<domain::Policy> policies) const {
+  const auto refused = [](const domain::Policy& policy, const std::string& why) {
+    return domain::Error{domain::ErrorCode::invalid, "policy '" + policy.name.str() + "'" + why, {}};
+  };
   for (domain::Policy& policy : policies) {
     const plugin::ExecutionProvider* provider = plugins_->provider(policy.provider);
     if (provider != nullptr && provider->isolated()) policy.provider_kind = domain::ProviderKind::isolated;
     // Some rules depend on the kind of provider, which only its library knows.
-    if (const auto broken = domain::check_policy(policy); !broken.empty()) {
-      return StartRefusal{.exit_code = kExitConfiguration,
-                          .message = "policy '" + policy.name.str() + "': " + broken.front()};
-    }
+    if (const auto broken = domain::check_policy(policy); !broken.empty())
+      return refused(policy, ": " + broken.front());
     const bool served = policy.provider_kind == domain::ProviderKind::native &&
                         policy.workspace == domain::WorkspaceKind::ephemeral;
     if (!served) {
-      return StartRefusal{
-          .exit_code = kExitConfiguration,
-          .message = "policy '" + policy.name.str() +
-                     "' asks for an isolated provider or a persistent workspace, which this version "
-                     "does not run; use a native provider and an ephemeral workspace"};
+      return refused(policy,
+                     " asks for an isolated provider or a persistent workspace, which this version does not "
+                     "run; use a native provider and an ephemeral workspace");
     }
   }
+  return policies;
+}
+
+std::optional<StartRefusal> Assembly::start_engine(const AssemblyInput& input) {
+  const config::Configuration& configuration = *input.configuration;
+  auto policies = resolve(configuration.policies);
+  if (!policies) return StartRefusal{.exit_code = kExitConfiguration, .message = policies.error().message};
   lifecycle::Surroundings surroundings;
   surroundings.plugins = plugins_.get();
   surroundings.cache = cache_.get();
@@ -209,16 +214,9 @@ std::optional<StartRefusal> Assembly::start_engine(const AssemblyInput& input) {
   world_ = std::make_unique<DaemonWorld>(std::move(world), *performer_, vault_, *cache_, *plugins_, log_,
                                          input.post);
 
-  reconcile::EngineOptions options;
-  options.host_capacity = configuration.host_capacity;
-  options.target_cap = configuration.target_cap;
-  options.poll_quiet = configuration.polling.quiet;
-  options.poll_active = configuration.polling.active;
-  options.keep_attempts = configuration.keep_attempts;
-  options.keep_for = configuration.keep_for;
-  engine_ = std::make_unique<reconcile::Engine>(options, *world_, *journal_, log_);
+  engine_ = std::make_unique<reconcile::Engine>(engine_options(configuration), *world_, *journal_, log_);
   world_->connect(*engine_);
-  if (auto started = engine_->start(std::move(policies)); !started)
+  if (auto started = engine_->start(std::move(*policies)); !started)
     return state_refusal(started.error().message);
   return std::nullopt;
 }

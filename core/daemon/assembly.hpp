@@ -42,9 +42,13 @@ class Assembly {
   // come back: its thread runs on, so the program must end without destroying anything.
   bool shut_down();
 
-  reconcile::Engine& engine() { return *engine_; }
-  journal::Journal& journal() { return *journal_; }
-  plugin::PluginHost& plugins() { return *plugins_; }
+  // The policies with what only their providers' libraries know, or why one of them cannot run.
+  [[nodiscard]] domain::Result<std::vector<domain::Policy>> resolve(
+      std::vector<domain::Policy> policies) const;
+
+  [[nodiscard]] reconcile::Engine& engine() const { return *engine_; }
+  [[nodiscard]] journal::Journal& journal() const { return *journal_; }
+  [[nodiscard]] plugin::PluginHost& plugins() const { return *plugins_; }
   Quarantine& quarantine() { return *quarantine_; }
   [[nodiscard]] const std::vector<std::string>& notices() const { return notices_; }
 

@@ -42,7 +42,7 @@ struct ControlServer::State : std::enable_shared_from_this<ControlServer::State>
   void accept();
   void serve(Protocol::socket peer);
   void retry_later();
-  std::string answer(const std::string& request);
+  void answer(const std::string& request, const ControlReply& reply);
   void stop();
 
   std::optional<ControlSocket> socket;
@@ -78,7 +78,10 @@ struct ControlServer::State::Connection : std::enable_shared_from_this<Connectio
       end();
     } else {
       line.resize(size - 1);
-      respond(server->answer(line));
+      arm();
+      server->answer(line, [self = shared_from_this()](std::string text) {
+        if (self->peer.is_open()) self->respond(std::move(text));
+      });
     }
   }
 
@@ -159,15 +162,18 @@ void ControlServer::State::retry_later() {
   });
 }
 
-std::string ControlServer::State::answer(const std::string& request) {
+void ControlServer::State::answer(const std::string& request, const ControlReply& reply) {
   const auto command = control_command(request);
-  if (!command) return control_error(command.error());
+  if (!command) return reply(control_error(command.error()));
+  const auto bounded = [reply](std::string response) {
+    reply(response.size() <= kLargestControlResponse
+              ? std::move(response)
+              : control_error({ErrorCode::full, "the answer is larger than 64 MiB; ask for less"}));
+  };
   try {
-    std::string response = handler(*command, request);
-    if (response.size() <= kLargestControlResponse) return response;
-    return control_error({ErrorCode::full, "the answer is larger than 64 MiB; ask for less"});
+    handler(*command, request, bounded);
   } catch (const std::exception&) {
-    return control_error({ErrorCode::internal, "the request failed inside the daemon; this is a defect"});
+    reply(control_error({ErrorCode::internal, "the request failed inside the daemon; this is a defect"}));
   }
 }
 

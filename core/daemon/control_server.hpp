@@ -15,9 +15,13 @@ class io_context;
 
 namespace agent::daemon {
 
-// Runs on the loop thread and must not block. `command` is the request's word, `request` the whole line; the
-// answer is what control_result or control_error made.
-using ControlHandler = std::function<std::string(const std::string& command, const std::string& request)>;
+// Takes what control_result or control_error made: once, on the loop thread, at once or later. Without it the
+// connection ends after its time.
+using ControlReply = std::function<void(std::string)>;
+
+// Runs on the loop thread and must not block. `command` is the request's word, `request` the whole line.
+using ControlHandler =
+    std::function<void(const std::string& command, const std::string& request, ControlReply reply)>;
 
 // One request line of at most 64 KiB and one response line a connection; at most 16 connections at a time; 10
 // s to a complete request and again to a taken response. Peers must be root, this account, or in the socket's

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <boost/asio.hpp>
+#include <charconv>
 #include <csignal>
 #include <cstdlib>
 #include <iostream>
@@ -14,6 +15,7 @@
 #include "daemon/assembly.hpp"
 #include "daemon/control_server.hpp"
 #include "daemon/entropy.hpp"
+#include "daemon/reload.hpp"
 #include "daemon/status.hpp"
 #include "daemon/version.hpp"
 #include "observe/sink.hpp"
@@ -36,8 +38,8 @@ constexpr std::chrono::minutes kProvenUptime{10};
 // The loop: turns of the engine when something was queued or is due, signals, and the control socket.
 class Daemon {
  public:
-  Daemon(const config::Configuration& configuration, observe::Log& log, std::function<void()> reopen_log)
-      : configuration_(configuration),
+  Daemon(config::Configuration configuration, observe::Log& log, std::function<void()> reopen_log)
+      : configuration_(std::move(configuration)),
         log_(log),
         reopen_log_(std::move(reopen_log)),
         assembly_(log),
@@ -58,9 +60,16 @@ class Daemon {
   void wait_for_signal();
   void drain();
   void stop();
-  std::string answer(const std::string& command, const std::string& request);
+  void answer(const std::string& command, const std::string& request, const ControlReply& reply);
+  [[nodiscard]] std::string status() const;
+  std::string attempts(const std::string& request);
+  std::string explain(const std::string& what) const;
+  std::string forget(const std::string& id);
+  std::string release_plugin(const std::string& digest);
+  void reload(const ControlReply& reply);
+  domain::Result<void> apply(domain::Result<config::Configuration> read);
 
-  const config::Configuration& configuration_;
+  config::Configuration configuration_;
   observe::Log& log_;
   std::function<void()> reopen_log_;
   asio::io_context loop_{1};
@@ -72,6 +81,10 @@ class Daemon {
   asio::steady_timer forgive_plugins_;
   asio::signal_set signals_;
   Instant started_at_;
+  std::string config_file_;
+  std::jthread reading_;        // the file of a reload
+  bool reloading_ = false;      // until what it read was taken
+  std::string reload_refusal_;  // why the last reload changed nothing; empty: it did
   bool turn_posted_ = false;
   bool stopping_ = false;
 };
@@ -119,6 +132,7 @@ void Daemon::wait_for_signal() {
     if (error) return;
     if (signal == SIGHUP) {
       reopen_log_();
+      reload([](const std::string&) {});
     } else if (assembly_.engine().draining()) {
       stop();  // asked twice: what is in flight is left to the next start
       return;
@@ -147,45 +161,117 @@ void Daemon::stop() {
   loop_.stop();
 }
 
-std::string Daemon::answer(const std::string& command, const std::string& request) {
-  if (command == "status") {
-    const StatusInput input{.installation = assembly_.journal().installation().str(),
-                            .version = std::string(kVersion),
-                            .started_at_ms = started_at_.wall_ms,
-                            .host_capacity = configuration_.host_capacity,
-                            .instances = assembly_.plugins().status(),
-                            .notices = assembly_.notices()};
-    return control_result(status_json(input, assembly_.engine()));
+std::string Daemon::status() const {
+  StatusInput input{.installation = assembly_.journal().installation().str(),
+                    .version = std::string(kVersion),
+                    .started_at_ms = started_at_.wall_ms,
+                    .host_capacity = configuration_.host_capacity,
+                    .instances = assembly_.plugins().status(),
+                    .notices = assembly_.notices()};
+  if (!reload_refusal_.empty())
+    input.notices.push_back("the last reload changed nothing: " + reload_refusal_);
+  return control_result(status_json(input, assembly_.engine()));
+}
+
+std::string Daemon::attempts(const std::string& request) {
+  const std::int64_t limit =
+      std::clamp<std::int64_t>(control_number(request, "limit", 1000), 1, kMostAttemptsAnswered);
+  auto rows = assembly_.journal().recent(limit);
+  if (!rows) return control_error(rows.error());
+  return control_result(attempts_json(*rows));
+}
+
+// A policy of that name, or else a job of that number.
+std::string Daemon::explain(const std::string& what) const {
+  auto found = assembly_.engine().explain(domain::PolicyName(what));
+  std::int64_t job = 0;
+  const auto [end, error] = std::from_chars(what.data(), what.data() + what.size(), job);
+  if (!found && error == std::errc() && end == what.data() + what.size())
+    found = assembly_.engine().explain(domain::JobId(job));
+  if (found) return control_result(explanation_json(*found));
+  return control_error({.code = domain::ErrorCode::not_found,
+                        .message =
+                            "there is no policy of that name, and no job of that number was listed at "
+                            "the last look at any target; `status` shows the policies and the targets' "
+                            "errors",
+                        .retry_after = Millis{0}});
+}
+
+std::string Daemon::forget(const std::string& id) {
+  if (auto forgotten = assembly_.engine().forget(domain::AttemptId(id)); !forgotten)
+    return control_error(forgotten.error());
+  log_.write(Level::warning, observe::Event::attempt_forgotten, {{Field::attempt, id}});
+  schedule_turn();
+  return control_result("{\"forgotten\":true}");
+}
+
+std::string Daemon::release_plugin(const std::string& digest) {
+  if (digest.size() != plugin::digest_size) {
+    return control_error({.code = domain::ErrorCode::invalid,
+                          .message = "release_plugin names a file by the SHA-256 of it, as `digest`",
+                          .retry_after = Millis{0}});
   }
-  if (command == "attempts") {
-    const std::int64_t limit =
-        std::clamp<std::int64_t>(control_number(request, "limit", 1000), 1, kMostAttemptsAnswered);
-    auto rows = assembly_.journal().recent(limit);
-    if (!rows) return control_error(rows.error());
-    return control_result(attempts_json(*rows));
+  if (auto released = assembly_.quarantine().release(digest); !released)
+    return control_error(released.error());
+  return control_result("{\"released\":true}");
+}
+
+// The file is read beside the loop; what it says is taken as a whole or not at all.
+void Daemon::reload(const ControlReply& reply) {
+  if (reloading_) {
+    return reply(control_error({.code = domain::ErrorCode::busy,
+                                .message = "a reload is under way; try again",
+                                .retry_after = Millis{0}}));
   }
+  reloading_ = true;
+  reading_ = std::jthread([this, reply, now = configuration_] {
+    auto read = std::make_shared<domain::Result<config::Configuration>>(read_for_reload(config_file_, now));
+    post([this, reply, read] {
+      reloading_ = false;
+      const auto applied = apply(std::move(*read));
+      reply(applied ? control_result("{\"policies\":" + std::to_string(configuration_.policies.size()) + "}")
+                    : control_error(applied.error()));
+    });
+  });
+}
+
+domain::Result<void> Daemon::apply(domain::Result<config::Configuration> read) {
+  const auto refused = [this](const domain::Error& error) {
+    reload_refusal_ = error.message;
+    log_.write(Level::error, observe::Event::configuration_refused, {{Field::message, error.message}});
+    return error;
+  };
+  if (!read) return refused(read.error());
+  auto policies = assembly_.resolve(read->policies);
+  if (!policies) return refused(policies.error());
+  const auto count = static_cast<std::int64_t>(policies->size());
+  if (auto taken = assembly_.engine().reload(engine_options(*read), std::move(*policies)); !taken)
+    return refused(taken.error());
+  configuration_ = std::move(*read);
+  reload_refusal_.clear();
+  log_.write(Level::info, observe::Event::configuration_reloaded, {{Field::count, count}});
+  return {};
+}
+
+void Daemon::answer(const std::string& command, const std::string& request, const ControlReply& reply) {
+  if (command == "status") return reply(status());
+  if (command == "attempts") return reply(attempts(request));
+  if (command == "explain") return reply(explain(control_text(request, "what")));
+  if (command == "forget_attempt") return reply(forget(control_text(request, "attempt")));
+  if (command == "release_plugin") return reply(release_plugin(control_text(request, "digest")));
+  if (command == "reload") return reload(reply);
   if (command == "drain") {
     if (!assembly_.engine().draining()) drain();
-    return control_result("{\"draining\":true}");
+    return reply(control_result("{\"draining\":true}"));
   }
-  if (command == "release_plugin") {
-    const std::string digest = control_text(request, "digest");
-    if (digest.size() != plugin::digest_size) {
-      return control_error({.code = domain::ErrorCode::invalid,
-                            .message = "release_plugin names a file by the SHA-256 of it, as `digest`",
-                            .retry_after = Millis{0}});
-    }
-    if (auto released = assembly_.quarantine().release(digest); !released)
-      return control_error(released.error());
-    return control_result("{\"released\":true}");
-  }
-  return control_error(
-      {.code = domain::ErrorCode::invalid,
-       .message = "unknown command; this agent knows status, attempts, drain and release_plugin",
-       .retry_after = Millis{0}});
+  reply(control_error({.code = domain::ErrorCode::invalid,
+                       .message = "unknown command; this agent knows status, attempts, explain, "
+                                  "forget_attempt, reload, drain and release_plugin",
+                       .retry_after = Millis{0}}));
 }
 
 int Daemon::serve(const RunOptions& options) {
+  config_file_ = options.config_file;
   const AssemblyInput input{.configuration = &configuration_,
                             .program_directory = options.program_directory,
                             .post = [this](std::function<void()> work) { post(std::move(work)); },
@@ -201,7 +287,10 @@ int Daemon::serve(const RunOptions& options) {
   signals_.add(SIGINT);
   auto control = ControlServer::start(
       loop_, configuration_.control_socket,
-      [this](const std::string& command, const std::string& request) { return answer(command, request); });
+      [this](const std::string& command, const std::string& request, const ControlReply& reply) {
+        answer(command, request, reply);
+      },
+      &log_);
   if (!control) {
     std::cerr << "runner-manager: " << control.error().message << '\n';
     return kExitState;
@@ -226,6 +315,7 @@ int Daemon::serve(const RunOptions& options) {
 int Daemon::run(const RunOptions& options) {
   const int code = serve(options);
   control_.reset();
+  if (reading_.joinable()) reading_.join();  // a file's worth of time
   const bool all_back = assembly_.shut_down();
   if (code == kExitOk) log_.write(Level::info, observe::Event::daemon_stopped, {});
   // A thread that never came back would run on into destroyed objects, so nothing is destroyed any more.

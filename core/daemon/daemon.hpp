@@ -17,6 +17,7 @@ inline constexpr int kExitPlugin = 6;         // an instance that the configurat
 
 struct RunOptions {
   std::string program_directory;  // where rmgr-shim and the other helpers are
+  std::string config_file;        // what a reload reads again
 };
 
 // Runs until SIGTERM or SIGINT, drains, and answers the exit code. Runners that are alive stay for the next

@@ -1,5 +1,6 @@
 #include "daemon/preflight.hpp"
 
+#include "config/secrets.hpp"
 #include "plugin/config_check.hpp"
 
 namespace agent::daemon {
@@ -19,7 +20,15 @@ Place place_of(const config::Instance& instance, std::string pointer, bool key) 
   return instance.value_places.at("");
 }
 
-std::string dotted(const std::string& pointer) {
+// Not the name of an unknown key inside the value of a telling one: it is a part of the secret as well.
+std::string dotted(std::string pointer, bool about_key) {
+  const std::size_t last = pointer.rfind('/');
+  for (std::size_t at = 0; about_key && !pointer.empty() && at < last;) {
+    const std::size_t next = pointer.find('/', at + 1);
+    if (config::is_telling(std::string_view(pointer).substr(at + 1, next - at - 1)))
+      return dotted(pointer.substr(0, last), false) + ".[redacted]";
+    at = next;
+  }
   std::string text = "config" + pointer;
   for (char& c : text)
     c = c == '/' ? '.' : c;
@@ -29,7 +38,7 @@ std::string dotted(const std::string& pointer) {
 }  // namespace
 
 std::vector<config::Problem> preflight(const config::Loaded& loaded, const std::string& name,
-                                       const std::string& checker) {
+                                       const std::string& checker, BrokenPlugin broken) {
   const config::Configuration& configuration = *loaded.configuration;
   plugin::HostOptions options;
   options.directories = configuration.plugin_directories;
@@ -46,9 +55,13 @@ std::vector<config::Problem> preflight(const config::Loaded& loaded, const std::
                                        .sha256 = instance.sha256,
                                        .required = instance.required});
       if (!found.plugin.empty()) findings.push_back({instance.plugin_place, found.plugin, false});
+      const bool left_to_start = found.plugins_fault && broken == BrokenPlugin::is_left_to_the_start;
+      if (!found.unchecked.empty() && !left_to_start)
+        findings.push_back({instance.plugin_place, found.unchecked, false});
       for (const plugin::SchemaProblem& problem : found.problems) {
         findings.push_back({place_of(instance, problem.pointer, problem.about_key),
-                            dotted(problem.pointer) + ": " + problem.message, problem.secret});
+                            dotted(problem.pointer, problem.about_key) + ": " + problem.message,
+                            problem.secret});
       }
     }
   };

@@ -128,6 +128,13 @@ std::string status_json(const StatusInput& input, const reconcile::Engine& engin
   return dump(document);
 }
 
+std::string explanation_json(const reconcile::Explanation& explanation) {
+  return dump(json{{"limited_by", word(domain::to_string(explanation.limited_by))},
+                   {"facts", explanation.facts},
+                   {"factors", explanation.factors},
+                   {"remedies", explanation.remedies}});
+}
+
 std::string attempts_json(const std::vector<Attempt>& attempts) {
   return dump(json{{"attempts", attempts_array(attempts)}});
 }

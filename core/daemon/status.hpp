@@ -19,6 +19,7 @@ struct StatusInput {
   std::vector<std::string> notices;
 };
 
+std::string explanation_json(const reconcile::Explanation& explanation);
 std::string status_json(const StatusInput& input, const reconcile::Engine& engine);
 // {"attempts":[…]}; the rows in the order given.
 std::string attempts_json(const std::vector<domain::Attempt>& attempts);

@@ -25,16 +25,19 @@ struct Share {
   const PolicyDemand* demand = nullptr;
   Grant grant;
   std::int64_t needed = 0;         // still wanted and not granted
+  bool short_of_slots = false;     // more is wanted than it can lease
   std::int64_t level = 0;          // live attempts, granted ones included
   std::int64_t* target = nullptr;  // what its target's cap still allows
 };
 
 Share share_of(const PolicyDemand& demand, std::int64_t* target) {
-  Share share{&demand, {}, 0, natural(demand.active), target};
+  Share share{&demand, {}, 0, false, natural(demand.active), target};
   share.grant.policy = demand.policy;
   share.grant.wanted = sum(demand.queued, demand.busy);
   share.grant.desired = std::min(std::max(share.grant.wanted, natural(demand.min)), natural(demand.max));
   if (demand.blocked == LimitingFactor::none) share.needed = left_of(share.grant.desired, demand.active);
+  share.short_of_slots = demand.free_slots && natural(*demand.free_slots) < share.needed;
+  if (share.short_of_slots) share.needed = natural(*demand.free_slots);
   return share;
 }
 
@@ -86,6 +89,7 @@ void give(Share& share, std::int64_t slots, std::int64_t& headroom) {
 LimitingFactor limit_of(const Share& share, std::int64_t headroom) {
   if (share.demand->blocked != LimitingFactor::none) return share.demand->blocked;
   if (share.needed > 0) return headroom > 0 ? LimitingFactor::target_cap : LimitingFactor::host_capacity;
+  if (share.short_of_slots) return LimitingFactor::no_free_slot;
   if (share.grant.desired < share.grant.wanted) return LimitingFactor::policy_maximum;
   return share.grant.desired > share.grant.wanted ? LimitingFactor::policy_minimum : LimitingFactor::demand;
 }

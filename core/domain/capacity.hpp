@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "domain/policy.hpp"
@@ -15,9 +16,10 @@ struct PolicyDemand {
   std::int64_t min = 0;
   std::int64_t max = 0;
   std::int64_t priority = 0;
-  std::int64_t queued = 0;        // matching queued jobs
-  std::int64_t busy = 0;          // own attempts that run a job
-  std::int64_t active = 0;        // own live attempts, those launched in this pass included
+  std::int64_t queued = 0;                 // matching queued jobs
+  std::int64_t busy = 0;                   // own attempts that run a job
+  std::int64_t active = 0;                 // own live attempts, those launched in this pass included
+  std::optional<std::int64_t> free_slots;  // how many more it can lease; nothing: it needs none
   std::int64_t replacements = 0;  // intents to consume; they never raise the number above what demand allows
   LimitingFactor blocked =
       LimitingFactor::none;  // a reason to start nothing: paused, held, provider_not_ready …
@@ -39,8 +41,8 @@ struct Grant {
 };
 
 // The factor is the reason why not one more is started: what blocks the policy, else the target's cap or the
-// host if either kept something back, else the policy's maximum, its minimum, or that there is no more
-// demand.
+// host if either kept something back, else that no slot is free, else the policy's maximum, its minimum, or
+// that there is no more demand.
 //
 // wanted = queued + busy; desired = clamp(wanted, min, max); start is what headroom allows, one slot at a
 // time: by priority, then fewest active, then name. Counts saturate; nothing is ever negative. One Grant for

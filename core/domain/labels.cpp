@@ -38,7 +38,9 @@ int preference(const Policy& a, const Policy& b) {
   if (a_drains != b_drains) return a_drains ? -1 : 1;
   if (a.labels.size() != b.labels.size()) return a.labels.size() < b.labels.size() ? 1 : -1;
   if (a.priority != b.priority) return a.priority > b.priority ? 1 : -1;
-  return 0;
+  const bool a_repository = a.target.kind() == TargetKind::repository;
+  const bool b_repository = b.target.kind() == TargetKind::repository;
+  return a_repository == b_repository ? 0 : a_repository ? 1 : -1;
 }
 
 Assignment assign_one(const Job& job, const std::vector<Policy>& policies) {
@@ -110,14 +112,20 @@ bool valid_label(std::string_view label) {
   return std::none_of(label.begin(), label.end(), unprintable);
 }
 
+std::size_t labels_missing(const Policy& policy, const Job& job) {
+  std::set<std::string> offered, missing;
+  for (const std::string& label : policy.labels)
+    offered.insert(fold(label));
+  for (const std::string& label : job.labels) {
+    if (const std::string folded = fold(label); !offered.contains(folded)) missing.insert(folded);
+  }
+  return missing.size();
+}
+
 bool matches(const Policy& policy, const Job& job) {
   if (job.labels.empty() || !serves(policy.target, job)) return false;
   if (job.runner_group_id != 0 && job.runner_group_id != policy.runner_group_id) return false;
-  std::set<std::string> offered;
-  for (const std::string& label : policy.labels)
-    offered.insert(fold(label));
-  return std::all_of(job.labels.begin(), job.labels.end(),
-                     [&](const std::string& label) { return offered.contains(fold(label)); });
+  return labels_missing(policy, job) == 0;
 }
 
 std::vector<Assignment> assign(const std::vector<Job>& jobs, const std::vector<Policy>& policies) {

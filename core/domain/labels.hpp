@@ -42,6 +42,9 @@ std::string fold(std::string_view text);  // ASCII case folding, as GitHub compa
 // either end.
 bool valid_label(std::string_view label);
 
+// How many different labels of the job the policy does not offer.
+std::size_t labels_missing(const Policy& policy, const Job& job);
+
 // Target, labels (a subset, case-folded) and runner group, where the job's are known. An empty label list
 // matches nothing.
 bool matches(const Policy& policy, const Job& job);
@@ -53,8 +56,9 @@ struct Assignment {
 };
 
 // Each queued job once (merged by id), in the order of its first appearance: fewest labels wins, then the
-// higher priority; an exact tie is ambiguous. A paused policy keeps its jobs; a draining one owns a job only
-// if no other policy matches it, so that a renamed policy never ties with its own remains.
+// higher priority, then a repository's policy before its organization's; an exact tie is ambiguous. A paused
+// policy keeps its jobs; a draining one owns a job only if no other policy matches it, so that a renamed
+// policy never ties with its own remains.
 std::vector<Assignment> assign(const std::vector<Job>& jobs, const std::vector<Policy>& policies);
 
 }  // namespace agent::domain

@@ -48,6 +48,17 @@ void on_operator_stop(Step& out, const Context& context) {
   }
 }
 
+// What the machine could not prove the operator has. Nobody can say what became of a job.
+void on_forgotten(Step& out, const Context& context) {
+  Attempt& attempt = out.attempt;
+  if (attempt.state == domain::State::cleaned || in_bring_up(attempt)) return;
+  if (!domain::is_concluded(attempt.state)) {
+    conclude(out, {.kind = domain::OutcomeKind::orphaned, .reason = std::nullopt}, context);
+  }
+  attempt.environment_removed = true;
+  attempt.cleanup_retry = {};
+}
+
 }  // namespace
 
 Step begin(Attempt attempt, const domain::Instant& now) {
@@ -78,6 +89,8 @@ Step step(const Attempt& attempt, const Event& event, const Context& context) {
     on_operator_stop(out, context);
   } else if (std::holds_alternative<event::Resumed>(event.body)) {
     on_resumed(out, context);
+  } else if (std::holds_alternative<event::Forgotten>(event.body)) {
+    on_forgotten(out, context);
   }
   progress(out, context);
   return out;

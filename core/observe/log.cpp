@@ -8,6 +8,7 @@ std::string_view to_string(Event event) {
     case Event::daemon_stopping: return "daemon_stopping";
     case Event::daemon_stopped: return "daemon_stopped";
     case Event::configuration_refused: return "configuration_refused";
+    case Event::configuration_reloaded: return "configuration_reloaded";
     case Event::plugin_loaded: return "plugin_loaded";
     case Event::plugin_message: return "plugin_message";
     case Event::instance_ready: return "instance_ready";
@@ -18,9 +19,12 @@ std::string_view to_string(Event event) {
     case Event::attempt_concluded: return "attempt_concluded";
     case Event::attempt_cleaned: return "attempt_cleaned";
     case Event::attempt_resumed: return "attempt_resumed";
+    case Event::attempt_forgotten: return "attempt_forgotten";
     case Event::effect_failed: return "effect_failed";
     case Event::cleanup_deferred: return "cleanup_deferred";
     case Event::deregistration_deferred: return "deregistration_deferred";
+    case Event::deregistration_dropped: return "deregistration_dropped";
+    case Event::residue_found: return "residue_found";
     case Event::launch_timing: return "launch_timing";
     case Event::policy_held: return "policy_held";
     case Event::policy_released: return "policy_released";
@@ -68,6 +72,7 @@ std::string_view to_string(Field field) {
     case Field::count: return "count";
     case Field::digest: return "digest";
     case Field::out_of_memory: return "out_of_memory";
+    case Field::removed: return "removed";
   }
   return "";
 }

@@ -21,6 +21,7 @@ enum class Event {
   daemon_stopping,
   daemon_stopped,
   configuration_refused,
+  configuration_reloaded,
   plugin_loaded,
   plugin_message,
   instance_ready,
@@ -31,9 +32,12 @@ enum class Event {
   attempt_concluded,
   attempt_cleaned,
   attempt_resumed,
+  attempt_forgotten,
   effect_failed,
   cleanup_deferred,
   deregistration_deferred,
+  deregistration_dropped,
+  residue_found,
   launch_timing,
   policy_held,
   policy_released,
@@ -80,6 +84,7 @@ enum class Field {
   count,
   digest,
   out_of_memory,
+  removed,
 };
 std::string_view to_string(Field field);
 

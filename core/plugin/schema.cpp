@@ -176,6 +176,7 @@ class Checker {
  private:
   void check_value(const std::string& type, const Json& schema, Json& value, const std::string& pointer) {
     if (!has_type(type, value)) {
+      secret_ = secret_ || asks_for_secret(schema);
       problem(pointer, "must be of type " + type + ", but is of type " + value.type_name() + ".");
       return;
     }
@@ -222,6 +223,18 @@ class Checker {
         check(schema["additionalProperties"], inner, at(pointer, name));
       }
     }
+  }
+
+  // Whether the schema wants a secret here or further inside.
+  static bool asks_for_secret(const Json& schema) {
+    if (schema.value("x-secret", false)) return true;
+    for (const char* keyword : {"items", "additionalProperties"}) {
+      if (schema.contains(keyword) && schema[keyword].is_object() && asks_for_secret(schema[keyword]))
+        return true;
+    }
+    if (!schema.contains("properties")) return false;
+    const Json& properties = schema["properties"];
+    return std::any_of(properties.begin(), properties.end(), asks_for_secret);
   }
 
   static std::string unknown(const Json& properties) {

@@ -48,6 +48,10 @@ void Engine::report(const Attempt& before, const Attempt& now, bool created) {
                 {Field::exit_code, now.exit_code.value_or(-1)},
                 {Field::out_of_memory, now.outcome->out_of_memory}});
   }
+  if (before.deregistration_owed && !now.deregistration_owed && !now.absence_observed) {
+    log_.write(Level::warning, Event::deregistration_dropped,
+               {{Field::attempt, id}, {Field::policy, policy}, {Field::target, now.policy.target.str()}});
+  }
   const auto deferred = [&](Event event, const domain::Retry& was, const domain::Retry& is) {
     if (is.tries <= was.tries || domain::is_live(now.state)) return;
     log_.write(Level::warning, event,

@@ -10,7 +10,9 @@
 #include <variant>
 #include <vector>
 
+#include "domain/capacity.hpp"
 #include "domain/credential.hpp"
+#include "domain/explain.hpp"
 #include "journal/journal.hpp"
 #include "observe/log.hpp"
 #include "reconcile/world.hpp"
@@ -36,6 +38,13 @@ struct PolicyView {
   domain::LimitingFactor limited_by = domain::LimitingFactor::none;
   std::string remedy, note;
 };
+// Why a job waits or a policy starts nothing, in words for an operator.
+struct Explanation {
+  domain::LimitingFactor limited_by = domain::LimitingFactor::none;
+  std::vector<std::string> facts;     // what is known, one sentence each
+  std::vector<std::string> factors;   // what stands in the way, the first one first
+  std::vector<std::string> remedies;  // what to do about it, in the same order
+};
 struct TargetView {
   TargetKey target;
   std::optional<domain::Instant> last_contact;
@@ -53,12 +62,22 @@ class Engine {
   // its first pass has seen everything that was live.
   domain::Result<void> start(std::vector<domain::Policy> policies);
 
+  // Other policies and limits from now on, or why all of it is refused: a policy with attempts that are not
+  // cleaned keeps its target, gateway, provider, workspace and root. A policy that is not among them drains.
+  // Call turn() afterwards.
+  domain::Result<void> reload(EngineOptions options, std::vector<domain::Policy> policies);
+
+  // The operator has proof that nothing of this attempt runs. What it still owes is done as ever. Refused
+  // while an effect of it is in flight, or if it was seen alive. Call turn() afterwards.
+  domain::Result<void> forget(const domain::AttemptId& attempt);
+
   // Answers and hints; each only queues. Call turn() afterwards.
   void on_event(lifecycle::Event event);
   void on_look(Look look);
   void on_inventory(Inventory inventory);
   void on_demand(DemandAnswer demand);
   void on_readiness(ReadinessAnswer readiness);
+  void on_residue(std::vector<ResidueSeen> seen);
   void on_exit_hint(const domain::AttemptId& attempt);
   void poll_now(const TargetKey& target);
 
@@ -76,6 +95,9 @@ class Engine {
   [[nodiscard]] std::vector<domain::Attempt> attempts() const;  // the live ones, by grant time
   [[nodiscard]] std::vector<PolicyView> policies() const;
   [[nodiscard]] std::vector<TargetView> targets() const;
+  // Nothing if there is no such policy, or if no target has listed that job.
+  [[nodiscard]] std::optional<Explanation> explain(const domain::PolicyName& policy) const;
+  [[nodiscard]] std::optional<Explanation> explain(domain::JobId job) const;
   [[nodiscard]] std::int64_t active() const;
   // Why nothing is launched: the journal, or a row of it, could not be written. Empty if all is well.
   [[nodiscard]] std::string journal_error() const;
@@ -92,7 +114,15 @@ class Engine {
     std::uint64_t changed_tick = 0;  // when its state last changed, in ticks of this engine
     bool resumed = false;            // found at the start and not yet reconciled
     std::optional<Refused> refused{};
-    std::int64_t refusals = 0;  // in a row
+    std::int64_t refusals = 0;                      // in a row
+    std::optional<domain::EnvironmentView> seen{};  // by the last look
+  };
+  // What the last demand said of one job.
+  struct SeenJob {
+    std::optional<domain::PolicyName> policy{};  // that it counts for
+    std::optional<domain::JobRefusal> refusal{};
+    std::optional<domain::AttemptId> attempt{};           // of ours, that has it
+    std::map<domain::PolicyName, std::size_t> missing{};  // labels, where no policy has all of them
   };
   enum class Phase { idle, looking, listing, asking };
   struct Target {
@@ -112,20 +142,30 @@ class Engine {
     bool recovered = false;
     std::map<domain::JobRefusal, std::int64_t> refused_jobs;
     std::set<domain::JobId> reported_jobs;  // refused ones that the log has
+    std::map<domain::JobId, SeenJob> jobs;  // of the last demand
   };
   struct PolicyState {
     domain::Policy policy;
     std::optional<domain::Instant> probed_at;
     bool probing = false;
+    bool outdated = false;  // the probe under way asks about what the policy was before
     domain::LimitingFactor blocked = domain::LimitingFactor::provider_not_ready;
     std::string remedy, note;
     std::int64_t refusals = 0;
     std::optional<domain::Instant> held_until;
     std::string held_reason;
     std::optional<std::int64_t> queued;  // of the last demand; unknown before the first
+    std::optional<domain::Instant> demand_at;
     domain::LimitingFactor limited_by = domain::LimitingFactor::none;
   };
-  using Input = std::variant<lifecycle::Event, Look, Inventory, DemandAnswer, ReadinessAnswer>;
+  // A runtime that was removed and is still looked at.
+  struct Residue {
+    AttemptPointer attempt;
+    domain::Instant next_look;
+    std::int64_t failures = 0;  // in a row
+  };
+  using Input = std::variant<lifecycle::Event, Look, Inventory, DemandAnswer, ReadinessAnswer,
+                             std::vector<ResidueSeen>>;
 
   // engine.cpp
   bool park(const lifecycle::Event& event);
@@ -138,6 +178,7 @@ class Engine {
   lifecycle::Context context_for(const domain::Attempt& attempt) const;
   void take(Input& input);
   void forget_settled();
+  void prune_history();
   // commit.cpp
   bool commit();
   bool recheck_journal();
@@ -168,13 +209,32 @@ class Engine {
   Target& target_of(const domain::Policy& policy);
   // grants.cpp
   void allocate(const TargetKey& key, Target& target, const std::vector<domain::Job>& jobs);
-  domain::LimitingFactor blocked_by(const Target& target, const PolicyState& state) const;
+  void count_jobs(const TargetKey& key, Target& target, const std::vector<domain::Job>& jobs);
+  void report_refused(const TargetKey& key, Target& target);
+  [[nodiscard]] std::vector<domain::PolicyDemand> demands(const TargetKey& key) const;
+  [[nodiscard]] bool competes(const PolicyState& state) const;
   void consume_replacements(const TargetKey& key);
   void grant(PolicyState& state, std::int64_t count);
+  // readiness.cpp
+  [[nodiscard]] std::vector<domain::LimitingFactor> blocks_of(const Target& target,
+                                                              const PolicyState& state) const;
+  [[nodiscard]] domain::LimitingFactor blocked_by(const Target& target, const PolicyState& state) const;
   void probe_due();
   void take_readiness(const ReadinessAnswer& answer);
   void hold_policy(const domain::Attempt& attempt);
   void forgive_policy(const domain::PolicyName& name);
+  // residue.cpp
+  domain::Result<void> load_residues();
+  void watch_residue(const domain::Attempt& attempt);
+  void sweep_due();
+  void take_residue(const std::vector<ResidueSeen>& seen);
+  void extend_watch(Residue& residue);
+  [[nodiscard]] std::optional<domain::Instant> next_sweep() const;
+  // explain.cpp
+  void explain_into(Explanation& out, const PolicyState& state) const;
+  // reload.cpp
+  [[nodiscard]] std::vector<const domain::Attempt*> rows() const;
+  void forget_unused_targets();
 
   EngineOptions options_;
   World& world_;
@@ -182,6 +242,7 @@ class Engine {
   observe::Log& log_;
 
   std::map<domain::AttemptId, Live> live_;
+  std::map<domain::AttemptId, Residue> residues_;
   std::map<TargetKey, Target> targets_;
   std::map<domain::PolicyName, PolicyState> policies_;
   std::deque<Input> inputs_;

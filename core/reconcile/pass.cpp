@@ -145,6 +145,7 @@ void Engine::observe_all(const TargetKey& key, Target& target, const Inventory* 
     const auto found = live_.find(id);
     if (found == live_.end()) continue;
     Live& live = found->second;
+    live.seen = look.environment;
     if (live.refused) continue;
     domain::Observation seen = merge(look);
     seen.bring_up_here = lifecycle::in_bring_up(live.attempt);

@@ -48,7 +48,7 @@ struct Look {
   std::uint64_t pass = 0;
   domain::EnvironmentView environment = domain::EnvironmentView::unknown;
   bool clean = false;
-  std::optional<std::int64_t> exit_code;
+  std::optional<std::int64_t> exit_code{};
   bool out_of_memory = false;
   domain::Evidence evidence = domain::Evidence::unknown;
 };
@@ -64,22 +64,22 @@ struct ListedRunner {
 struct GatewayFailure {
   domain::ErrorCode code = domain::ErrorCode::internal;
   domain::Millis retry_after{0};
-  std::string message;
+  std::string message{};
 };
 
 struct Inventory {
   TargetKey target;
   std::uint64_t pass = 0;
-  std::vector<ListedRunner> runners;
-  std::optional<GatewayFailure> failure;
+  std::vector<ListedRunner> runners{};
+  std::optional<GatewayFailure> failure{};
 };
 
 struct DemandAnswer {
   TargetKey target;
   std::uint64_t pass = 0;
-  std::vector<domain::Job> jobs;
+  std::vector<domain::Job> jobs{};
   std::int64_t quota_left_percent = -1;
-  std::optional<GatewayFailure> failure;
+  std::optional<GatewayFailure> failure{};
 };
 
 // Whether launches of a policy may be granted: the provider's probe and the root's preflight.
@@ -88,6 +88,13 @@ struct ReadinessAnswer {
   domain::LimitingFactor blocked = domain::LimitingFactor::none;
   std::string remedy;  // one sentence when blocked
   std::string note;    // what the operator should know although it is ready
+};
+
+// What was found where a runtime was removed.
+struct ResidueSeen {
+  domain::AttemptId attempt;
+  bool found = false;    // something was there again, or nobody can tell
+  bool removed = false;  // and nothing of it is left
 };
 
 class World {
@@ -106,6 +113,9 @@ class World {
   virtual void probe(const domain::Policy& policy) = 0;
   virtual void drop_secret(const domain::AttemptId& attempt) = 0;
   virtual void prune_packages(const std::set<domain::PackageDigest>& leased) = 0;
+  // Looks where the runtimes of these cleaned attempts were, and removes what is there again. Any number of
+  // answers.
+  virtual void sweep(const std::vector<AttemptPointer>& attempts) = 0;
   // The disk is full: give up what was kept for this moment.
   virtual void release_reserve() = 0;
 };

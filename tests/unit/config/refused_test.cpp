@@ -261,13 +261,13 @@ TEST(Config, AllProblemsAtOnceInTheOrderOfTheFile) {
   EXPECT_EQ(loaded.problems.size(), 11U);
 }
 
-TEST(Config, ProblemsShowTheLineWithoutItsSecrets) {
+TEST(Config, ProblemsShowNoLineWithASecret) {
   const Loaded loaded = load_text(
       "state: /s\nproviders:\n  - {name: a, plugin: a, config: {token: hunter2, mode: on}}\n", "dir/x.yaml");
   ASSERT_EQ(loaded.problems.size(), 2U);
   for (const Problem& problem : loaded.problems) {
     EXPECT_EQ(to_string(problem).find("hunter2"), std::string::npos);
-    EXPECT_EQ(problem.text, "  - {name: a, plugin: a, config: {token: [redacted]");
+    EXPECT_EQ(problem.text, "");
   }
   EXPECT_TRUE(to_string(loaded.problems[0]).starts_with("dir/x.yaml:3:42: `token` must not hold"))
       << to_string(loaded.problems[0]);

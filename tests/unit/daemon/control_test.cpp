@@ -66,12 +66,14 @@ class Control : public ::testing::Test {
   void start() {
     auto server = ControlServer::start(
         loop_, path_,
-        [](const std::string& command, const std::string& request) -> std::string {
+        [this](const std::string& command, const std::string& request, const ControlReply& reply) {
           if (command == "throw") throw std::runtime_error("defect");
-          if (command == "large") return control_result("\"" + std::string(8 << 20, 'x') + "\"");
-          if (command == "newline") return control_result("[1,\n2]");
-          return control_result("{\"heard\":\"" + command +
-                                "\",\"n\":" + std::to_string(control_number(request, "n", -1)) + "}");
+          if (command == "large") return reply(control_result("\"" + std::string(8 << 20, 'x') + "\""));
+          if (command == "newline") return reply(control_result("[1,\n2]"));
+          const std::string heard = control_result("{\"heard\":\"" + command + "\",\"n\":" +
+                                                   std::to_string(control_number(request, "n", -1)) + "}");
+          if (command != "later") return reply(heard);
+          boost::asio::post(loop_, [reply, heard] { reply(heard); });
         },
         &log_);
     ASSERT_TRUE(server.ok()) << server.error().message;
@@ -105,6 +107,12 @@ TEST_F(Control, OneLineInOneLineOut) {
             "{\"ok\":true,\"result\":{\"heard\":\"status\",\"n\":7}}\n");
   EXPECT_EQ(ask(path_, "{\"command\":\"newline\"}\n"), "{\"ok\":true,\"result\":[1, 2]}\n");
   EXPECT_EQ(ask(path_, "{\"command\":\"large\"}\n").size(), (8U << 20) + 24);
+}
+
+TEST_F(Control, AnAnswerMayComeLater) {
+  start();
+  EXPECT_EQ(ask(path_, "{\"command\":\"later\",\"n\":1}\n"),
+            "{\"ok\":true,\"result\":{\"heard\":\"later\",\"n\":1}}\n");
 }
 
 TEST_F(Control, WrongRequestsAreAnswered) {

@@ -250,6 +250,20 @@ TEST(Capacity, ReplacementsNeverRaiseTheNumberAboveDemand) {
   EXPECT_EQ(one(host(8), wanted).start, 1);
 }
 
+TEST(Capacity, APolicyStartsNoMoreThanItHasSlotsForAndLeavesTheRestToOthers) {
+  PolicyDemand slots = demand("slots");
+  slots.queued = 5;
+  slots.free_slots = 2;
+  PolicyDemand free = demand("free");
+  free.queued = 5;
+  EXPECT_EQ(starts(host(7), {slots, free}), (Starts{2, 5}));
+  EXPECT_EQ(one(host(7), slots).limited_by, LimitingFactor::no_free_slot);
+  slots.free_slots = -1;
+  EXPECT_EQ(one(host(7), slots).start, 0);
+  slots.free_slots = 5;
+  EXPECT_EQ(one(host(7), slots).limited_by, LimitingFactor::demand);
+}
+
 TEST(Capacity, NobodyAsksNobodyIsAnswered) { EXPECT_TRUE(allocate(host(8), {}).empty()); }
 
 TEST(Capacity, AChangeOfTheHostsCapacityCountsInTheNextCall) {

@@ -134,6 +134,21 @@ TEST(Labels, AnExactTieIsRefusedForTheJobsThatItConcerns) {
   EXPECT_EQ(owner(job({"Linux", "b"}), {a, b}), "b");
 }
 
+TEST(Labels, ARepositorysPolicyGoesBeforeItsOrganizationsIfNothingElseDecides) {
+  Policy organization = named("organization", {"self-hosted", "Linux"});
+  organization.target = *Target::parse("acme");
+  Policy repository = named("repository", {"self-hosted", "Linux"});
+  EXPECT_EQ(owner(job({"Linux"}), {organization, repository}), "repository");
+  EXPECT_EQ(owner(job({"Linux"}), {repository, organization}), "repository");
+  organization.priority = 1;
+  EXPECT_EQ(owner(job({"Linux"}), {organization, repository}), "organization");
+}
+
+TEST(Labels, WhatAPolicyLacksIsCountedCaseFoldedAndOnce) {
+  EXPECT_EQ(labels_missing(kLinux, job({"LINUX", "self-hosted"})), 0U);
+  EXPECT_EQ(labels_missing(kLinux, job({"gpu", "GPU", "arm", "x64"})), 2U);
+}
+
 TEST(Labels, ATieBelowTheBestPolicyIsNoTie) {
   const Policy a = named("a", {"Linux", "a"});
   const Policy b = named("b", {"Linux", "b"});

@@ -94,6 +94,21 @@ TEST(Schema, ProblemsSayWhatTheyAreAboutAndSecretsAreListed) {
   EXPECT_EQ(checked->secrets[1].reference, "env:B");
 }
 
+TEST(Schema, WhatStandsWhereASecretLiesFurtherInsideMayBeOne) {
+  const auto checked = check_config(
+      R"({"type":"object","properties":{
+          "app":{"type":"object","properties":{"key":{"type":"string","x-secret":true}}},
+          "keys":{"type":"array","items":{"type":"string","x-secret":true}},
+          "named":{"type":"object","additionalProperties":{"type":"string","x-secret":true}},
+          "plain":{"type":"object","properties":{"n":{"type":"integer"}}}}})",
+      R"({"app":"needle","keys":"needle","named":["needle"],"plain":"x"})");
+  ASSERT_TRUE(checked);
+  std::string told;
+  for (const auto& one : checked->problems)
+    told += one.pointer + (one.secret ? " secret" : "") + ";";
+  EXPECT_EQ(told, "/app secret;/keys secret;/named secret;/plain;");
+}
+
 TEST(Schema, DefaultsAreFilledIn) {
   const auto checked = check_config(R"({"type":"object","properties":{
       "level":{"type":"integer","default":3},"inner":{"type":"object","default":{},"properties":{

@@ -1,163 +1,7 @@
-// The engine with the real journal and a world that is answered by hand.
-#include <gtest/gtest.h>
+#include "engine_fixture.hpp"
 
-#include <algorithm>
-
-#include "reconcile/engine.hpp"
-#include "support/forwarding_journal.hpp"
-#include "support/temporary.hpp"
-
+namespace engine_test {
 namespace {
-
-using namespace agent;
-using domain::EffectKind;
-using domain::State;
-using reconcile::Effect;
-using reconcile::TargetKey;
-
-class SilentLog final : public observe::Log {
- public:
-  void write(observe::Level, observe::Event, observe::Fields) override {}
-};
-
-// Remembers what was asked for; answers nothing.
-class AskedWorld final : public reconcile::World {
- public:
-  domain::Instant now() override {
-    return {.wall_ms = clock_ms, .boot_ms = clock_ms, .boot_id = domain::BootId("boot")};
-  }
-  domain::AttemptId mint_attempt() override {
-    const std::string number = std::to_string(1000 + minted++);
-    return domain::AttemptId("0000" + number + "-0000-4000-8000-000000000000");
-  }
-  domain::Generation mint_generation() override { return domain::Generation(std::string(32, 'f')); }
-  double jitter() override { return 0.5; }
-  void perform(const Effect& effect) override { effects.push_back(effect); }
-  void look(const reconcile::AttemptPointer& attempt, std::uint64_t pass) override {
-    looks.emplace_back(attempt->id, pass);
-  }
-  void list_inventory(const TargetKey& target, std::uint64_t pass) override {
-    listings.emplace_back(target, pass);
-  }
-  void ask_demand(const TargetKey& target, std::uint64_t pass) override {
-    demands.emplace_back(target, pass);
-  }
-  void probe(const domain::Policy& policy) override { probes.push_back(policy.name); }
-  void drop_secret(const domain::AttemptId& attempt) override { dropped.push_back(attempt); }
-  void prune_packages(const std::set<domain::PackageDigest>&) override {}
-  void release_reserve() override { ++reserves; }
-
-  std::int64_t clock_ms = 1'000'000;
-  int minted = 0;
-  int reserves = 0;
-  std::vector<Effect> effects;
-  std::vector<std::pair<domain::AttemptId, std::uint64_t>> looks;
-  std::vector<std::pair<TargetKey, std::uint64_t>> listings, demands;
-  std::vector<domain::PolicyName> probes;
-  std::vector<domain::AttemptId> dropped;
-};
-
-// The real journal, which can be told to fail.
-class FailingJournal final : public testkit::ForwardingJournal {
- public:
-  using ForwardingJournal::ForwardingJournal;
-  std::optional<domain::ErrorCode> fail_with;
-  std::optional<domain::AttemptId> refused_row;  // batches with it are refused as a defect
-
-  domain::Result<void> commit(const journal::Batch& batch) override {
-    if (fail_with) return failure(*fail_with);
-    const bool refuses = std::any_of(batch.attempts.begin(), batch.attempts.end(), [this](const auto& row) {
-      return refused_row && row.id == *refused_row;
-    });
-    if (refuses) return failure(domain::ErrorCode::internal);
-    return real().commit(batch);
-  }
-  domain::Result<void> prove_writable() override {
-    if (fail_with) return failure(*fail_with);
-    return real().prove_writable();
-  }
-
- private:
-  static domain::Error failure(domain::ErrorCode code) {
-    return {.code = code, .message = "made failure", .retry_after = {}};
-  }
-};
-
-class EngineTest : public ::testing::Test {
- protected:
-  EngineTest() {
-    policy_.name = domain::PolicyName("policy");
-    policy_.target = *domain::Target::parse("acme/widgets");
-    policy_.gateway = domain::InstanceName("github");
-    policy_.provider = domain::InstanceName("native");
-    policy_.package_source = domain::InstanceName("packages");
-    policy_.root = "/runtimes";
-    policy_.labels = {"self-hosted"};
-    policy_.max = 10;
-    ::chmod(directory_.path().c_str(), 0700);
-    open();
-  }
-
-  void open() {
-    engine_.reset();
-    journal_.reset();
-    journal::OpenOptions options;
-    options.path = directory_ / "journal.db";
-    options.installation = "00000000-0000-4000-8000-000000000001";
-    options.machine = "machine";
-    auto opened = journal::Journal::open(options);
-    ASSERT_TRUE(opened.ok()) << opened.error().message;
-    journal_ = std::make_unique<FailingJournal>(std::move(*opened));
-    engine_ =
-        std::make_unique<reconcile::Engine>(reconcile::EngineOptions{.host_capacity = capacity_,
-                                                                     .poll_quiet = domain::Millis{10'000},
-                                                                     .poll_active = domain::Millis{10'000}},
-                                            world_, *journal_, log_);
-    ASSERT_TRUE(engine_->start({policy_}).ok());
-    engine_->turn();
-  }
-
-  void ready() {
-    engine_->on_readiness(
-        {.policy = policy_.name, .blocked = domain::LimitingFactor::none, .remedy = {}, .note = {}});
-    engine_->turn();
-  }
-  // Answers the open demand question with `queued` jobs.
-  void answer_demand(int queued) {
-    ASSERT_FALSE(world_.demands.empty());
-    reconcile::DemandAnswer answer;
-    answer.target = world_.demands.back().first;
-    answer.pass = world_.demands.back().second;
-    for (int index = 0; index < queued; ++index) {
-      domain::Job job;
-      job.id = domain::JobId(index + 1);
-      job.repository = "acme/widgets";
-      job.queued = true;
-      job.labels = {"self-hosted"};
-      answer.jobs.push_back(job);
-    }
-    engine_->on_demand(answer);
-    engine_->turn();
-  }
-  static lifecycle::Event acquired(const Effect& effect) {
-    return {.attempt = effect.attempt->id,
-            .seq = effect.seq,
-            .body = lifecycle::event::Acquired{.digest = domain::PackageDigest(std::string(64, 'd')),
-                                               .downloaded = false}};
-  }
-  std::int64_t count(EffectKind kind) const {
-    return std::count_if(world_.effects.begin(), world_.effects.end(),
-                         [kind](const Effect& effect) { return effect.kind == kind; });
-  }
-
-  testkit::TemporaryDirectory directory_;
-  std::int64_t capacity_ = 3;
-  domain::Policy policy_;
-  AskedWorld world_;
-  SilentLog log_;
-  std::unique_ptr<FailingJournal> journal_;
-  std::unique_ptr<reconcile::Engine> engine_;
-};
 
 TEST_F(EngineTest, nothing_starts_before_the_provider_is_ready) {
   answer_demand(2);
@@ -369,26 +213,6 @@ TEST_F(EngineTest, draining_admits_nothing_more) {
   EXPECT_TRUE(engine_->quiescent());
 }
 
-// A concluded attempt with a wish for a replacement, as a start finds it.
-class ConcludedAttempt : public EngineTest {
- protected:
-  void conclude_one() {
-    ready();
-    answer_demand(1);
-    engine_.reset();
-    row_ = **journal_->find(world_.effects.back().attempt->id);
-    row_.state = State::failed;
-    row_.outcome = domain::Outcome{.kind = domain::OutcomeKind::failed,
-                                   .reason = domain::FailureReason::process_exited_unexpectedly};
-    row_.replacement_wanted = true;
-    row_.pending.reset();
-    ASSERT_TRUE(journal_->commit({.attempts = {row_}, .events = {}}).ok());
-    world_.effects.clear();
-    world_.demands.clear();
-  }
-  domain::Attempt row_;
-};
-
 TEST_F(ConcludedAttempt, keeps_an_answer_while_its_row_rests_whatever_the_allocator_does) {
   conclude_one();
   open();
@@ -430,3 +254,4 @@ TEST_F(ConcludedAttempt, gives_up_its_replacement_when_no_policy_is_left) {
 }
 
 }  // namespace
+}  // namespace engine_test
