@@ -46,7 +46,12 @@ Agent::Agent(const std::string& name, std::uint64_t seed, std::vector<std::strin
       ledger(nature),
       world(schedule, chance, nature, ledger),
       disk(name),
-      log_(std::make_unique<TraceLog>(schedule, trace)) {}
+      log_(std::make_unique<TraceLog>(schedule, trace)) {
+  if (trace == nullptr) return;
+  world.tell = [this, trace](const std::string& what) {
+    trace->push_back(std::to_string(schedule.now_ms()) + " " + what);
+  };
+}
 
 Agent::~Agent() {
   world.crash();

@@ -62,6 +62,7 @@ void Conduct::issued(const agent::reconcile::Effect& effect, const std::optional
   Record& record = attempts_[effect.attempt->id];
   check_ending(effect, *row, record);
   record.concluded = !lives(row->state);
+  record.awaited = effect.seq;
   const std::int64_t times = ++record.issues[kind];
   if (kind == EffectKind::release && times > 1) report_("a start was asked for twice");
   if (launches(kind) && record.concluded) report_("a launch went on after its conclusion");
@@ -77,10 +78,14 @@ void Conduct::issued(const agent::reconcile::Effect& effect, const std::optional
   }
 }
 
-void Conduct::answered(const agent::domain::AttemptId& attempt, EffectKind kind,
-                       const agent::lifecycle::EventBody& body, std::int64_t now_ms) {
-  Record& record = attempts_[attempt];
+void Conduct::answered(const agent::lifecycle::Event& answer, EffectKind kind, std::int64_t now_ms) {
+  Record& record = attempts_[answer.attempt];
+  const auto& body = answer.body;
+  // Of an answer that comes once more only what it tells counts, not when.
+  const bool first = record.awaited == answer.seq;
+  if (first) record.awaited = 0;
   if (const auto* failed = std::get_if<event::Failed>(&body)) {
+    if (!first) return;
     if (launches(kind)) {
       const std::int64_t asked = std::min<std::int64_t>(failed->retry_after.count(), kLongestWait);
       record.failures[kind] = {.at_ms = now_ms, .wait_ms = std::max(kLaunchWait, asked)};

@@ -21,8 +21,7 @@ class Conduct {
   void issued(const agent::reconcile::Effect& effect, const std::optional<agent::domain::Attempt>& row,
               std::int64_t now_ms);
   // The answer reaches the agent.
-  void answered(const agent::domain::AttemptId& attempt, agent::domain::EffectKind kind,
-                const agent::lifecycle::EventBody& body, std::int64_t now_ms);
+  void answered(const agent::lifecycle::Event& answer, agent::domain::EffectKind kind, std::int64_t now_ms);
   // Another agent: what it knew about waiting is gone, and everything is due.
   void restarted();
   void forget(const agent::domain::AttemptId& attempt) { attempts_.erase(attempt); }
@@ -35,6 +34,7 @@ class Conduct {
   struct Record {
     std::map<agent::domain::EffectKind, std::int64_t> issues;
     std::map<agent::domain::EffectKind, Failure> failures;  // that nothing was tried after
+    std::uint64_t awaited = 0;         // the number of the last effect, until it is answered
     bool register_unresolved = false;  // a request was made, and its name was not looked up since
     bool deregistered = false;         // GitHub said so since the termination was decided
     bool concluded = false;            // when the last effect was issued

@@ -110,11 +110,15 @@ bool History::has_room(const SimJob& job) const {
   listed.repository = job.repository;
   listed.labels = job.labels;
   listed.queued = true;
-  return std::any_of(plan_.policies.begin(), plan_.policies.end(), [&](const domain::Policy& policy) {
-    const bool capped = options.target_cap > 0 && ledger.target_load(policy.target) >= options.target_cap;
-    return domain::matches(policy, listed) && ledger.live_of(policy.name) < policy.max && !capped &&
-           policy.workspace != domain::WorkspaceKind::persistent;
-  });
+  // All have as many labels, so it is the matching one of the highest priority, and no other one.
+  const domain::Policy* owner = nullptr;
+  for (const domain::Policy& policy : plan_.policies) {
+    if (domain::matches(policy, listed) && (owner == nullptr || policy.priority > owner->priority))
+      owner = &policy;
+  }
+  if (owner == nullptr || owner->workspace == domain::WorkspaceKind::persistent) return false;
+  const bool capped = options.target_cap > 0 && ledger.target_load(owner->target) >= options.target_cap;
+  return ledger.live_of(owner->name) < owner->max && !capped;
 }
 
 // Once nothing disturbs the agent any more, a job that there is room for starts soon.

@@ -154,6 +154,8 @@ void Nature::begin_job(SimRegistration& registration, JobId id, SimJob& job) {
   if (job.started_ms) violation("a job was started twice");
   job.started_ms = schedule_.now_ms();
   job.runner = registration.name;
+  SimRunner& runner = runners[*attempt];
+  if (!runner.first_assigned_ms) runner.first_assigned_ms = job.started_ms;
   if (faults.on && chance_.happens(faults.assignment_withdrawn)) {
     // Cancelled before the listener made a worker: the runner goes on waiting.
     schedule_.after(chance_.between(100, 90'000), [this, name = registration.name, id] {
@@ -165,8 +167,8 @@ void Nature::begin_job(SimRegistration& registration, JobId id, SimJob& job) {
     });
     return;
   }
-  runners[*attempt].ran_job = true;
-  schedule_.after(job.duration_ms, [this, runner = *attempt, id] { finish(runner, id); });
+  runner.ran_job = true;
+  schedule_.after(job.duration_ms, [this, attempt = *attempt, id] { finish(attempt, id); });
 }
 
 void Nature::end_job(JobId job) {
@@ -212,9 +214,9 @@ void Nature::kill(const AttemptId& attempt, std::optional<std::int64_t> allowed_
   if (found->second.phase != Phase::running) return;
   const auto registration = registrations.find(domain::runner_name(attempt));
   if (registration != registrations.end() && registration->second.job) {
-    const auto ran_ms = schedule_.now_ms() - *jobs.at(*registration->second.job).started_ms;
+    const auto had_ms = schedule_.now_ms() - *found->second.first_assigned_ms;
     if (!allowed_ms) violation("a runner that runs a job was killed");
-    if (allowed_ms && ran_ms < *allowed_ms) violation("a job was killed before its time was over");
+    if (allowed_ms && had_ms < *allowed_ms) violation("a job was killed before its time was over");
   }
   end_runner(attempt, Phase::exited, false, -1);
 }

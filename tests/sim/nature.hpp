@@ -50,6 +50,7 @@ struct SimRunner {
   bool clean = false;
   std::optional<std::int64_t> exit_code;
   bool ran_job = false;
+  std::optional<std::int64_t> first_assigned_ms;
   bool listener_started = false;
 };
 
@@ -103,7 +104,8 @@ class Nature {
   void reboot();
   // With the one-time secret of the registration `secret`.
   void release(const domain::AttemptId& attempt, domain::RunnerId secret);
-  // `allowed_ms`: how long its job must have run for this to be in order; nothing: a job is never killed.
+  // `allowed_ms`: how long it must have had jobs for this to be in order; nothing: a job is never killed. Of
+  // two jobs in a row between two listings nobody can know.
   void kill(const domain::AttemptId& attempt, std::optional<std::int64_t> allowed_ms);
   void remove(const domain::AttemptId& attempt) { runners.erase(attempt); }
 

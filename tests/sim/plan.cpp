@@ -1,6 +1,7 @@
 #include "sim/plan.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "lifecycle/machine.hpp"
 
@@ -108,6 +109,11 @@ Plan draw_plan(Chance& chance) {
   const std::int64_t policies = many < 0.45 ? 1 : many < 0.75 ? 2 : many < 0.9 ? 3 : 4;
   for (std::int64_t index = 0; index < policies; ++index)
     plan.policies.push_back(draw_policy(chance, index));
+  // What minimums keep must leave room for what others wait for.
+  const std::int64_t kept = std::accumulate(plan.policies.begin(), plan.policies.end(), std::int64_t{0},
+                                            [](auto sum, const auto& policy) { return sum + policy.min; });
+  plan.options.host_capacity = std::max(plan.options.host_capacity, kept + 1);
+  if (plan.options.target_cap > 0) plan.options.target_cap = std::max(plan.options.target_cap, kept + 1);
   for (std::int64_t left = chance.between(1, 8); left > 0; --left)
     plan.jobs.push_back(draw_job(chance, plan.policies, chance.between(0, 20 * kMinute)));
   draw_events(chance, plan);

@@ -23,6 +23,16 @@ bool survives_its_call(EffectKind kind) {
   return kind == EffectKind::register_runner || kind == EffectKind::deregister;
 }
 
+std::string in_words(const domain::AttemptId& attempt, EffectKind kind, std::uint64_t seq) {
+  return "attempt=" + attempt.str() + " kind=" + std::string(domain::to_string(kind)) +
+         " seq=" + std::to_string(seq);
+}
+
+std::string failure_in_words(const agent::lifecycle::EventBody& body) {
+  const auto* failed = std::get_if<event::Failed>(&body);
+  return failed == nullptr ? "" : " error=" + std::string(domain::to_string(failed->code));
+}
+
 event::Failed failure(ErrorCode code, bool process_existed = false) {
   return {.code = code, .retry_after = domain::Millis{0}, .process_existed = process_existed};
 }
@@ -63,6 +73,7 @@ void SimWorld::later(std::int64_t delay_ms, std::function<void()> work) {
 void SimWorld::perform(const reconcile::Effect& effect) {
   if (dying) return;
   ++effects;
+  if (tell) tell("effect " + in_words(effect.attempt->id, effect.kind, effect.seq));
   const auto row = journal_->find(effect.attempt->id);
   conduct.issued(effect, row ? *row : std::nullopt, schedule_.now_ms());
   if (effect.kind == EffectKind::release && !secrets_.contains(effect.attempt->id))
@@ -136,7 +147,8 @@ void SimWorld::answer(const reconcile::Effect& effect, const Body& body) {
           // The secret comes with the answer, as in the daemon.
           if (const auto* registered = std::get_if<event::Registered>(&event.body))
             secrets_.insert_or_assign(event.attempt, registered->runner);
-          conduct.answered(event.attempt, kind, event.body, schedule_.now_ms());
+          if (tell) tell("answer " + in_words(event.attempt, kind, event.seq) + failure_in_words(event.body));
+          conduct.answered(event, kind, schedule_.now_ms());
           engine_->on_event(event);
         });
 }

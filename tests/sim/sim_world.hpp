@@ -38,6 +38,8 @@ class SimWorld final : public reconcile::World {
   bool provider_closed = false;
   bool registrations_refused = false;
   std::int64_t offered_package = 0;
+  // Receives each effect and each answer in words, where somebody wants them.
+  std::function<void(const std::string&)> tell;
 
   // One-time secrets in memory whose attempt is over.
   [[nodiscard]] std::int64_t stray_secrets() const;
