@@ -161,9 +161,9 @@ void History::check_end() {
   const auto expect = [&nature](std::int64_t left, const char* what) {
     if (left > 0) nature.violation(std::to_string(left) + " " + what + " left over");
   };
-  expect(std::count_if(nature.registrations.begin(), nature.registrations.end(),
-                       [&](const auto& entry) { return !names.contains(entry.first); }),
-         "registrations");
+  for (const auto& [name, registration] : nature.registrations) {
+    if (!names.contains(name)) nature.violation("the registration " + name + " was left over");
+  }
   expect(std::count_if(nature.runners.begin(), nature.runners.end(),
                        [&](const auto& entry) { return !live.contains(entry.first); }),
          "processes or sandboxes");
