@@ -80,7 +80,11 @@ void Agent::start() {
     ++commits;
     ledger.written(batch, schedule.now_ms());
   };
-  watch.failed = [this](const journal::Batch& batch) { ledger.refused(batch); };
+  watch.failed = [this](const journal::Batch& batch, domain::ErrorCode code) {
+    // The fences of the database are the last ones; the allocator is not to run into them.
+    if (code == domain::ErrorCode::exists) nature.violation("what an attempt holds was granted once more");
+    ledger.refused(batch);
+  };
   journal_ = std::make_unique<SimJournal>(std::move(*opened), std::move(watch));
   engine_ = std::make_unique<reconcile::Engine>(ledger.configured.options, world, *journal_, *log_);
   world.connect(engine_.get(), journal_.get());

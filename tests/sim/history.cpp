@@ -55,7 +55,7 @@ void History::arrange() {
   }
   for (const PlannedEvent& event : plan_.events)
     schedule.at(event.at_ms, [this, what = event.what] { happen(what); });
-  arrange(plan_.outages, [this](bool down) { agent_.nature.github_down = down; });
+  arrange(plan_.outages, [this](bool down) { agent_.nature.take_github_down(down); });
   arrange(plan_.refusals, [this](bool refused) { agent_.world.registrations_refused = refused; });
   arrange(plan_.closures, [this](bool closed) { agent_.world.provider_closed = closed; });
   // In every other history a newer package is on offer at once.

@@ -34,12 +34,18 @@ JobId Nature::queue_job(std::string repository, std::vector<std::string> labels,
   return id;
 }
 
+void Nature::take_github_down(bool down) {
+  github_down = down;
+  assign();
+}
+
 std::optional<domain::RunnerId> Nature::register_runner(const domain::Attempt& attempt) {
   const std::string name = domain::runner_name(attempt.id);
   if (registrations.contains(name)) return std::nullopt;
   SimRegistration& made = registrations[name];
   made.id = domain::RunnerId(next_runner_++);
   made.name = name;
+  made.made_ms = schedule_.now_ms();
   made.target = attempt.policy.target;
   for (const std::string& label : attempt.policy.labels)
     made.labels.insert(domain::fold(label));

@@ -33,6 +33,7 @@ struct SimRegistration {
   std::string name;
   domain::Target target;
   std::set<std::string> labels;  // folded
+  std::int64_t made_ms = 0;
   bool online = false;
   std::optional<domain::JobId> job;
 };
@@ -71,7 +72,7 @@ struct Faults {
   double residue = 0.05;               // a directory cannot be removed at first
   double registration_limited = 0.05;  // GitHub asks a registration to wait, up to a quarter of an hour
   double call_given_up = 0.05;         // the answer says "deadline", and what was asked happens later
-  double listing_lacks = 0.02;         // a look-up by name misses what is there
+  double listing_lacks = 0.02;         // a look-up by name misses what is new there
   double removal_busy = 0.05;          // GitHub calls a runner busy that it lists as idle
   double duplicated = 0.03;            // two sandboxes for one attempt
   double owned_by_others = 0.03;       // the sandbox that a provider answers is not the attempt's
@@ -83,7 +84,7 @@ class Nature {
   Nature(Schedule& schedule, Chance& chance) : schedule_(schedule), chance_(chance) {}
 
   Faults faults;
-  bool github_down = false;
+  bool github_down = false;  // see take_github_down
   bool version_rejected = false;
   std::map<domain::JobId, SimJob> jobs;                  // that are queued or run
   std::map<std::string, SimRegistration> registrations;  // by runner name
@@ -93,6 +94,8 @@ class Nature {
   std::int64_t done_jobs = 0;
 
   domain::JobId queue_job(std::string repository, std::vector<std::string> labels, std::int64_t duration_ms);
+  // Jobs that waited for the end of an outage are handed out then.
+  void take_github_down(bool down);
   // Registers once more under a name; nothing if the name is taken.
   std::optional<domain::RunnerId> register_runner(const domain::Attempt& attempt);
   // True: gone. False: busy.

@@ -22,7 +22,7 @@ class SimJournal final : public testkit::ForwardingJournal {
     // Whether the journal will not have this row now.
     std::function<bool(const domain::AttemptId&)> refuses;
     std::function<void(const journal::Batch&)> written;
-    std::function<void(const journal::Batch&)> failed;
+    std::function<void(const journal::Batch&, domain::ErrorCode)> failed;
   };
   SimJournal(std::unique_ptr<journal::Journal> real, Watch watch)
       : ForwardingJournal(std::move(real)), watch_(std::move(watch)) {}
@@ -36,7 +36,7 @@ class SimJournal final : public testkit::ForwardingJournal {
     if (done) {
       watch_.written(batch);
     } else {
-      watch_.failed(batch);
+      watch_.failed(batch, done.error().code);
     }
     return done;
   }

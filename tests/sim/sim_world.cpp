@@ -10,6 +10,9 @@ using domain::ErrorCode;
 
 namespace {
 
+// A listing is at most this far behind.
+constexpr std::int64_t kListingLags = 10 * 60'000;
+
 std::string hex_of(std::uint64_t bits, std::size_t digits) {
   static constexpr std::string_view kDigits = "0123456789abcdef";
   std::string text;
@@ -28,9 +31,17 @@ std::string in_words(const domain::AttemptId& attempt, EffectKind kind, std::uin
          " seq=" + std::to_string(seq);
 }
 
-std::string failure_in_words(const agent::lifecycle::EventBody& body) {
-  const auto* failed = std::get_if<event::Failed>(&body);
-  return failed == nullptr ? "" : " error=" + std::string(domain::to_string(failed->code));
+std::string body_in_words(const agent::lifecycle::EventBody& body) {
+  if (const auto* failed = std::get_if<event::Failed>(&body))
+    return " error=" + std::string(domain::to_string(failed->code));
+  if (const auto* registered = std::get_if<event::Registered>(&body))
+    return " runner=" + std::to_string(registered->runner.get());
+  if (const auto* removed = std::get_if<event::Deregistered>(&body)) {
+    static constexpr const char* kRemovals[] = {" gone", " not_listed", " busy"};
+    const std::string found = removed->found ? " found=" + std::to_string(removed->found->get()) : "";
+    return kRemovals[static_cast<std::size_t>(removed->removal)] + found;
+  }
+  return {};
 }
 
 event::Failed failure(ErrorCode code, bool process_existed = false) {
@@ -147,7 +158,7 @@ void SimWorld::answer(const reconcile::Effect& effect, const Body& body) {
           // The secret comes with the answer, as in the daemon.
           if (const auto* registered = std::get_if<event::Registered>(&event.body))
             secrets_.insert_or_assign(event.attempt, registered->runner);
-          if (tell) tell("answer " + in_words(event.attempt, kind, event.seq) + failure_in_words(event.body));
+          if (tell) tell("answer " + in_words(event.attempt, kind, event.seq) + body_in_words(event.body));
           conduct.answered(event, kind, schedule_.now_ms());
           engine_->on_event(event);
         });
@@ -211,8 +222,10 @@ SimWorld::Body SimWorld::deregister(const domain::Attempt& attempt) {
   std::optional<domain::RunnerId> found;
   if (!id || attempt.unanswered) {
     const auto listed = nature_.registrations.find(domain::runner_name(attempt.id));
-    if (listed != nature_.registrations.end() && !misbehaves(nature_.faults.listing_lacks))
-      found = listed->second.id;
+    const bool known = listed != nature_.registrations.end();
+    const bool lacks = known && schedule_.now_ms() < listed->second.made_ms + kListingLags &&
+                       misbehaves(nature_.faults.listing_lacks);
+    if (known && !lacks) found = listed->second.id;
     if (found) id = found;
     if (!id) return event::Deregistered{.removal = event::Removal::not_listed, .found = std::nullopt};
   }
