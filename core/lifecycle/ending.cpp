@@ -114,7 +114,13 @@ void count_unanswered(Attempt& attempt, const domain::Instant& issued) {
 void owe(Step& out, domain::RunnerId runner) {
   Attempt& attempt = out.attempt;
   attempt.absence_observed = false;
-  if (attempt.runner != runner) settle_unanswered(attempt);  // otherwise the same answer came twice
+  if (attempt.runner && attempt.runner != runner) {
+    // Two registrations, one after the other, had this name. The id that is known removes only one of them,
+    // so the name is looked up before the debt is paid.
+    if (!attempt.unanswered) count_unanswered(attempt, *attempt.jit_requested_at);
+  } else if (!attempt.runner) {
+    settle_unanswered(attempt);  // otherwise the same answer came twice
+  }
   // A launch that is still trying removes what bears its name before it asks again, and its runner will have
   // another id.
   if (!domain::is_concluded(attempt.state)) return;

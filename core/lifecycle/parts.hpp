@@ -51,6 +51,5 @@ void progress(Step& out, const Context& context);
 
 // The launch step that has not been done yet, from the row's facts. Nothing when the launch is over.
 std::optional<domain::EffectKind> next_launch_step(const domain::Attempt& attempt);
-bool is_launch_effect(domain::EffectKind kind);
 
 }  // namespace agent::lifecycle

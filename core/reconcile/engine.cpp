@@ -138,6 +138,26 @@ void Engine::adopt_step(Live& live, lifecycle::Step step) {
     staged_.push_back(
         {.kind = order.kind, .seq = order.seq, .attempt = std::make_shared<const Attempt>(live.attempt)});
   }
+  withdraw_launch(live);
+}
+
+// A launch step that was ordered in the same turn in which the attempt ended has not been issued and never
+// will be.
+void Engine::withdraw_launch(const Live& live) {
+  const Attempt& attempt = live.attempt;
+  if (!domain::is_concluded(attempt.state) || !attempt.pending) return;
+  const domain::Pending pending = *attempt.pending;
+  const domain::AttemptId id = attempt.id;
+  if (!lifecycle::is_launch_effect(pending.kind)) return;
+  const auto ordered = std::find_if(staged_.begin(), staged_.end(), [&](const Effect& effect) {
+    return effect.attempt->id == id && effect.seq == pending.seq;
+  });
+  if (ordered == staged_.end()) return;
+  staged_.erase(ordered);
+  stage({.attempt = id,
+         .seq = pending.seq,
+         .body = lifecycle::event::Failed{
+             .code = domain::ErrorCode::unsupported, .retry_after = {}, .process_existed = false}});
 }
 
 void Engine::create(Attempt attempt) {

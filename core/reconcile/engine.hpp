@@ -171,6 +171,7 @@ class Engine {
   bool park(const lifecycle::Event& event);
   void stage(const lifecycle::Event& event);
   void adopt_step(Live& live, lifecycle::Step step);
+  void withdraw_launch(const Live& live);
   void create(domain::Attempt attempt);
   void issue_staged();
   void raise_timers();

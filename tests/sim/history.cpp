@@ -1,256 +1,208 @@
 #include "sim/history.hpp"
 
 #include <algorithm>
-#include <map>
-#include <memory>
-#include <optional>
 
-#include "sim/sim_journal.hpp"
-#include "sim/sim_world.hpp"
-#include "sim/vfs/memory_vfs.hpp"
+#include "sim/agent.hpp"
+#include "sim/laws.hpp"
+#include "sim/plan.hpp"
 
 namespace simulation {
 
 namespace {
 
-constexpr std::int64_t kFaultsEndMs = 40 * 60'000;
-constexpr std::int64_t kSettleMs =
-    4 * 3600'000;  // after the faults; back-offs and late registrations end within it
-constexpr std::int64_t kMostSteps = 400'000;
-
-// Log lines become the trace of a seed; most histories need none.
-class TraceLog final : public agent::observe::Log {
- public:
-  TraceLog(Schedule& schedule, std::vector<std::string>* lines) : schedule_(schedule), lines_(lines) {}
-  void write(agent::observe::Level, agent::observe::Event event, agent::observe::Fields fields) override {
-    if (lines_ == nullptr) return;
-    std::string line =
-        std::to_string(schedule_.now_ms()) + " " + std::string(agent::observe::to_string(event));
-    for (const auto& [field, value] : fields) {
-      line += " " + std::string(agent::observe::to_string(field)) + "=";
-      if (const auto* text = std::get_if<std::string>(&value)) line += *text;
-      if (const auto* number = std::get_if<std::int64_t>(&value)) line += std::to_string(*number);
-    }
-    lines_->push_back(std::move(line));
-  }
-
- private:
-  Schedule& schedule_;
-  std::vector<std::string>* lines_;
-};
+// After the faults: back-offs, debts, and clocks that were set back by hours end within it.
+constexpr std::int64_t kSettleMs = 10 * 3600'000;
+constexpr std::int64_t kMostSteps = 1'000'000;
+constexpr std::int64_t kPromptMs = 5 * 60'000;
 
 class History {
  public:
-  History(std::uint64_t seed, Mistake mistake, std::vector<std::string>* trace)
-      : chance_(seed),
-        mistake_(mistake),
-        nature_(schedule_, chance_),
-        world_(schedule_, chance_, nature_),
-        log_(schedule_, trace),
-        disk_("history-" + std::to_string(seed)) {
+  History(std::uint64_t seed, std::vector<std::string>* trace)
+      : agent_("history-" + std::to_string(seed), seed, trace), plan_(draw_plan(agent_.chance)) {
     result_.seed = seed;
   }
 
   HistoryResult run();
 
  private:
-  void plan();
-  void start_agent();
-  void crash_agent();
-  std::optional<domain::ErrorCode> commit_failure();
-  bool row_refused(const domain::AttemptId& attempt);
+  void arrange();
+  void arrange(const std::vector<Stretch>& stretches, const std::function<void(bool)>& set);
+  void happen(Happening what);
+  void end_faults();
+  void watch_calm();
+  [[nodiscard]] bool has_room(const SimJob& job) const;
+  [[nodiscard]] bool settled();
   void check_end();
-  [[nodiscard]] std::string describe() const;
-  [[nodiscard]] bool settled() const;
 
-  Schedule schedule_;
-  Chance chance_;
-  Mistake mistake_;
-  Nature nature_;
-  SimWorld world_;
-  TraceLog log_;
-  MemoryVfs disk_;
+  Agent agent_;
+  Plan plan_;
   HistoryResult result_;
-  agent::reconcile::EngineOptions options_;
-  domain::Policy policy_;
-  std::unique_ptr<SimJournal> journal_;
-  std::unique_ptr<agent::reconcile::Engine> engine_;
-  std::int64_t planned_jobs_ = 0;
-  bool crash_before_commit_ = false;
-  std::int64_t disk_full_until_ms_ = 0;
-  std::map<domain::AttemptId, std::int64_t> refused_until_ms_;
+  std::map<domain::JobId, std::int64_t> waits_since_ms_;  // with room for it
 };
 
-void History::plan() {
-  options_.host_capacity = chance_.between(1, 4);
-  policy_.name = domain::PolicyName("made");
-  policy_.target = *domain::Target::parse("made/repository");
-  policy_.gateway = domain::InstanceName("gateway");
-  policy_.provider = domain::InstanceName("native");
-  policy_.package_source = domain::InstanceName("packages");
-  policy_.root = "/runtimes";
-  policy_.labels = {"self-hosted", "linux", "x64"};
-  policy_.max = chance_.between(1, 6);
-  policy_.min = chance_.happens(0.1) ? 1 : 0;
-  planned_jobs_ = chance_.between(1, 8);
-  for (std::int64_t index = 0; index < planned_jobs_; ++index) {
-    schedule_.after(chance_.between(0, 20 * 60'000), [this] {
-      nature_.queue_job(chance_.happens(0.3) ? chance_.between(100, 2'000)
-                                             : chance_.between(2'000, 8 * 60'000));
-    });
-  }
-  const std::int64_t crashes = chance_.between(0, 4);
-  for (std::int64_t index = 0; index < crashes; ++index) {
-    schedule_.after(chance_.between(0, 30 * 60'000), [this] {
-      // At a commit, on either side of it, or anywhere between two.
-      const double where = chance_.unit();
-      if (where < 0.4) {
-        crash_before_commit_ = true;
-      } else if (where < 0.8) {
-        world_.dying = true;
-      } else {
-        crash_agent();
-      }
-    });
-  }
-  const std::int64_t jumps = chance_.between(0, 2);
-  for (std::int64_t index = 0; index < jumps; ++index) {
-    schedule_.after(chance_.between(0, 30 * 60'000),
-                    [this] { world_.wall_offset_ms += chance_.between(-7'200'000, 7'200'000); });
-  }
-  schedule_.at(kFaultsEndMs, [this] { nature_.faults.on = false; });
-}
-
-void History::start_agent() {
-  agent::journal::OpenOptions open;
-  open.path = "/journal.db";
-  open.vfs = disk_.name();
-  open.installation = "00000000-0000-4000-8000-000000000001";
-  open.machine = "made";
-  open.check = false;
-  auto opened = journal::Journal::open(open);
-  if (!opened) {
-    nature_.violation("the journal could not be opened: " + opened.error().message);
-    return;
-  }
-  journal_ = std::make_unique<SimJournal>(
-      std::move(*opened), nature_, mistake_, [this] { return commit_failure(); },
-      [this](const domain::AttemptId& attempt) { return row_refused(attempt); },
-      [this] { ++result_.commits; });
-  engine_ = std::make_unique<agent::reconcile::Engine>(options_, world_, *journal_, log_);
-  world_.connect(engine_.get(), journal_.get());
-  if (auto started = engine_->start({policy_}); !started) {
-    nature_.violation("the engine could not start: " + started.error().message);
+void History::arrange(const std::vector<Stretch>& stretches, const std::function<void(bool)>& set) {
+  for (const Stretch& stretch : stretches) {
+    agent_.schedule.at(stretch.begin_ms, [set] { set(true); });
+    agent_.schedule.at(stretch.end_ms, [set] { set(false); });
   }
 }
 
-// The agent dies before the commit, the disk is full for a while, or the journal will not have what it gets.
-std::optional<domain::ErrorCode> History::commit_failure() {
-  if (crash_before_commit_) {
-    world_.dying = true;
-    return domain::ErrorCode::retry;
+void History::arrange() {
+  Schedule& schedule = agent_.schedule;
+  for (const PlannedJob& job : plan_.jobs) {
+    schedule.at(job.at_ms,
+                [this, job] { agent_.nature.queue_job(job.repository, job.labels, job.duration_ms); });
   }
-  if (!nature_.faults.on) return std::nullopt;
-  if (schedule_.now_ms() < disk_full_until_ms_) return domain::ErrorCode::full;
-  if (chance_.happens(0.005)) disk_full_until_ms_ = schedule_.now_ms() + chance_.between(1'000, 180'000);
-  if (chance_.happens(0.01)) return domain::ErrorCode::retry;
-  return std::nullopt;
+  for (const PlannedEvent& event : plan_.events)
+    schedule.at(event.at_ms, [this, what = event.what] { happen(what); });
+  arrange(plan_.outages, [this](bool down) { agent_.nature.take_github_down(down); });
+  arrange(plan_.refusals, [this](bool refused) { agent_.world.registrations_refused = refused; });
+  arrange(plan_.closures, [this](bool closed) { agent_.world.provider_closed = closed; });
+  // In every other history a newer package is on offer at once.
+  const bool newer = agent_.chance.happens(0.5);
+  arrange(plan_.rejected_versions, [this, newer](bool rejected) {
+    if (rejected && newer) ++agent_.world.offered_package;
+    agent_.nature.version_rejected = rejected && !newer;
+    if (!rejected && !newer) ++agent_.world.offered_package;
+  });
+  schedule.at(plan_.faults_end_ms, [this] { end_faults(); });
 }
 
-// A row that is refused is refused for a while.
-bool History::row_refused(const domain::AttemptId& attempt) {
-  if (!nature_.faults.on) return false;
-  std::int64_t& until = refused_until_ms_[attempt];
-  if (until == 0 && chance_.happens(nature_.faults.row_refused))
-    until = schedule_.now_ms() + chance_.between(1'000, 600'000);
-  return schedule_.now_ms() < until;
+void History::happen(Happening what) {
+  switch (what) {
+    case Happening::crash_before_commit: agent_.crash_before_commit = true; break;
+    case Happening::crash_after_commit: agent_.world.dying = true; break;
+    case Happening::crash_anywhere: agent_.crash(false); break;
+    case Happening::drain_and_restart: agent_.drain(); break;
+    case Happening::reboot:
+      agent_.crash(true);
+      agent_.world.reboot();
+      break;
+    case Happening::clock_jump:
+      agent_.world.wall_offset_ms += agent_.chance.between(-7'200'000, 7'200'000);
+      break;
+    case Happening::reconfigure: agent_.configure(vary(plan_, agent_.chance)); break;
+    case Happening::operator_stop: {
+      const auto open = agent_.ledger.open();
+      if (open.empty() || agent_.engine() == nullptr) break;
+      const auto index = agent_.chance.between(0, static_cast<std::int64_t>(open.size()) - 1);
+      agent_.engine()->on_event({.attempt = open[static_cast<std::size_t>(index)]->id,
+                                 .seq = 0,
+                                 .body = agent::lifecycle::event::OperatorStop{}});
+      break;
+    }
+  }
 }
 
-void History::crash_agent() {
-  if (!engine_) return;
-  ++result_.crashes;
-  disk_.crash();
-  world_.crash();
-  engine_.reset();
-  journal_.reset();
-  crash_before_commit_ = false;
-  schedule_.after(chance_.between(10, 120'000), [this] { start_agent(); });
+// The operator looks after what the rules quarantined, and the configuration is the first one again.
+void History::end_faults() {
+  agent_.nature.faults.on = false;
+  for (auto& [id, runner] : agent_.nature.runners)
+    runner.duplicated = false;
+  agent_.configure({.options = plan_.options, .policies = plan_.policies});
 }
 
-bool History::settled() const {
-  const bool asked = static_cast<std::int64_t>(nature_.jobs.size()) == planned_jobs_;
-  if (!asked || !nature_.all_jobs_done() || nature_.faults.on || !engine_) return false;
+bool History::has_room(const SimJob& job) const {
+  const Ledger& ledger = agent_.ledger;
+  const auto& options = ledger.configured.options;
+  if (ledger.host_load() >= options.host_capacity) return false;
+  domain::Job listed;
+  listed.repository = job.repository;
+  listed.labels = job.labels;
+  listed.queued = true;
+  // All have as many labels, so it is the matching one of the highest priority, and no other one.
+  const domain::Policy* owner = nullptr;
+  for (const domain::Policy& policy : plan_.policies) {
+    if (domain::matches(policy, listed) && (owner == nullptr || policy.priority > owner->priority))
+      owner = &policy;
+  }
+  if (owner == nullptr || owner->workspace == domain::WorkspaceKind::persistent) return false;
+  const bool capped = options.target_cap > 0 && ledger.target_load(owner->target) >= options.target_cap;
+  return ledger.live_of(owner->name) < owner->max && !capped;
+}
+
+// Once nothing disturbs the agent any more, a job that there is room for starts soon.
+void History::watch_calm() {
+  const std::int64_t now = agent_.schedule.now_ms();
+  if (now < plan_.calm_from_ms) return;
+  for (const auto& [id, job] : agent_.nature.jobs) {
+    if (job.started_ms || !has_room(job)) {
+      waits_since_ms_.erase(id);
+    } else if (now - waits_since_ms_.try_emplace(id, now).first->second > kPromptMs) {
+      agent_.nature.violation("a job waited although there was room for it; " + agent_.describe());
+      return;
+    }
+  }
+}
+
+bool History::settled() {
+  if (agent_.nature.faults.on || agent_.engine() == nullptr || !agent_.nature.jobs.empty()) return false;
+  if (agent_.nature.done_jobs != static_cast<std::int64_t>(plan_.jobs.size())) return false;
+  std::map<domain::PolicyName, std::int64_t> kept;
+  for (const domain::Attempt* row : agent_.ledger.open()) {
+    if (!lives(row->state) || row->pending) return false;
+    ++kept[row->policy.name];
+  }
   // A policy with a minimum keeps that many runners for ever.
-  const auto rows = engine_->attempts();
-  const auto live = std::count_if(rows.begin(), rows.end(),
-                                  [](const domain::Attempt& row) { return domain::is_live(row.state); });
-  return static_cast<std::int64_t>(rows.size()) == live && live <= policy_.min;
+  return std::all_of(plan_.policies.begin(), plan_.policies.end(),
+                     [&kept](const domain::Policy& policy) { return kept[policy.name] <= policy.min; });
 }
 
-// Where it got stuck, for whoever replays the seed.
-std::string History::describe() const {
-  if (!engine_) return "no agent runs at " + std::to_string(schedule_.now_ms());
-  std::string text = "at " + std::to_string(schedule_.now_ms()) + ", next wake-up ";
-  const auto due = engine_->next_wakeup();
-  text += due ? std::to_string(due->boot_ms) : "never";
-  for (const domain::Attempt& attempt : engine_->attempts()) {
-    text += ", " + std::string(domain::to_string(attempt.state));
-    if (attempt.pending) text += " doing " + std::string(domain::to_string(attempt.pending->kind));
-  }
-  for (const auto& policy : engine_->policies()) {
-    text += ", limited by " + std::string(domain::to_string(policy.limited_by));
-  }
-  return text;
-}
-
+// What is left belongs to a runner that a minimum keeps.
 void History::check_end() {
-  for (const auto& [id, job] : nature_.jobs) {
-    if (job.starts != 1) nature_.violation("a job was started " + std::to_string(job.starts) + " times");
+  std::set<domain::AttemptId> live;
+  std::set<std::string> names, directories;
+  for (const domain::Attempt* row : agent_.ledger.open()) {
+    live.insert(row->id);
+    names.insert(domain::runner_name(row->id));
+    directories.insert(row->runtime);
   }
-  const auto kept = static_cast<std::size_t>(policy_.min);
-  const auto expect = [this, kept](std::size_t left, const char* what) {
-    if (left > kept) nature_.violation(std::to_string(left) + " " + what + " left over");
+  Nature& nature = agent_.nature;
+  const auto expect = [&nature](std::int64_t left, const char* what) {
+    if (left > 0) nature.violation(std::to_string(left) + " " + what + " left over");
   };
-  expect(nature_.registrations.size(), "registrations");
-  expect(nature_.processes.size(), "processes");
-  expect(nature_.directories.size(), "runtime directories");
+  for (const auto& [name, registration] : nature.registrations) {
+    if (!names.contains(name)) nature.violation("the registration " + name + " was left over");
+  }
+  expect(std::count_if(nature.runners.begin(), nature.runners.end(),
+                       [&](const auto& entry) { return !live.contains(entry.first); }),
+         "processes or sandboxes");
+  expect(std::count_if(nature.directories.begin(), nature.directories.end(),
+                       [&](const auto& path) { return !directories.contains(path); }),
+         "runtime directories");
+  expect(agent_.world.stray_secrets(), "one-time secrets");
+  agent_.ledger.compare_all(*agent_.opened());
 }
 
 HistoryResult History::run() {
-  plan();
-  start_agent();
+  agent_.ledger.configured = {.options = plan_.options, .policies = plan_.policies};
+  arrange();
+  agent_.start();
   std::int64_t steps = 0;
-  while (++steps < kMostSteps && schedule_.now_ms() < kFaultsEndMs + kSettleMs &&
-         nature_.violations.empty()) {
-    if (engine_) {
-      engine_->turn();
-      if (world_.dying) crash_agent();
-    }
+  const auto& violations = agent_.nature.violations;
+  while (++steps < kMostSteps && agent_.schedule.now_ms() < plan_.faults_end_ms + kSettleMs &&
+         violations.empty()) {
+    agent_.turn();
     if (settled()) break;
-    std::int64_t limit = schedule_.now_ms() + 60'000;
-    if (engine_) {
-      const auto due = engine_->next_wakeup();
-      if (due) limit = std::min(limit, std::max(due->boot_ms, schedule_.now_ms() + 1));
-    }
-    schedule_.step(limit);
+    watch_calm();
+    agent_.advance(60'000);
   }
-  if (nature_.violations.empty() && !settled())
-    nature_.violation("it did not settle after the faults ended; " + describe());
-  if (nature_.violations.empty()) check_end();
-  world_.crash();
-  engine_.reset();
-  journal_.reset();
-  result_.violations = nature_.violations;
-  result_.jobs = planned_jobs_;
-  result_.effects = world_.effects;
-  result_.virtual_ms = schedule_.now_ms();
+  if (violations.empty() && !settled())
+    agent_.nature.violation("it did not settle after the faults ended; " + agent_.describe());
+  if (violations.empty()) check_end();
+  result_.violations = violations;
+  result_.jobs = static_cast<std::int64_t>(plan_.jobs.size());
+  result_.crashes = agent_.crashes;
+  result_.commits = agent_.commits;
+  result_.effects = agent_.world.effects;
+  result_.virtual_ms = agent_.schedule.now_ms();
   return result_;
 }
 
 }  // namespace
 
-HistoryResult run_history(std::uint64_t seed, Mistake mistake, std::vector<std::string>* trace) {
-  return History(seed, mistake, trace).run();
+HistoryResult run_history(std::uint64_t seed, std::vector<std::string>* trace) {
+  return History(seed, trace).run();
 }
 
 }  // namespace simulation

@@ -1,4 +1,5 @@
-// One history: an agent, a made world and its faults from one seed, and what must hold in the end.
+// One history: an agent, a made world and its faults from one seed, and what must hold at each moment and in
+// the end.
 #pragma once
 
 #include <cstdint>
@@ -6,9 +7,6 @@
 #include <vector>
 
 namespace simulation {
-
-// Planted mistakes: a simulator that does not find them would prove nothing.
-enum class Mistake { none, effect_before_journal };
 
 struct HistoryResult {
   std::uint64_t seed = 0;
@@ -20,8 +18,7 @@ struct HistoryResult {
   std::int64_t virtual_ms = 0;
 };
 
-// Deterministic: the same seed and mistake give the same result. `trace` receives one line for each log
-// event.
-HistoryResult run_history(std::uint64_t seed, Mistake mistake, std::vector<std::string>* trace = nullptr);
+// Deterministic: the same seed gives the same result. `trace` receives one line for each log event.
+HistoryResult run_history(std::uint64_t seed, std::vector<std::string>* trace = nullptr);
 
 }  // namespace simulation

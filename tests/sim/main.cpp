@@ -1,19 +1,22 @@
-// rmgr-sim [--histories N] [--seed S] [--mistake NAME] [--trace]: runs histories and says what was found.
+// rmgr-sim: runs histories and says what was found.
+//   rmgr-sim [--histories N] [--seed FIRST] [--processes P] [--until-found]
+//   rmgr-sim --seed S --trace      one history with its log
+#include <malloc.h>
+
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <cstring>
 #include <iostream>
 #include <string>
 #include <vector>
 
 #include "sim/history.hpp"
+#include "sim/workers.hpp"
 
 namespace {
 
 struct Arguments {
-  std::uint64_t histories = 1000;
-  std::uint64_t first_seed = 1;
-  simulation::Mistake mistake = simulation::Mistake::none;
+  simulation::Work work;
   bool trace = false;
 };
 
@@ -21,23 +24,36 @@ bool parse(int argc, char** argv, Arguments& arguments) {
   for (int index = 1; index < argc; ++index) {
     const std::string word = argv[index];
     const bool has_value = index + 1 < argc;
+    const auto number = [&] { return std::strtoull(argv[++index], nullptr, 10); };
     if (word == "--histories" && has_value) {
-      arguments.histories = std::strtoull(argv[++index], nullptr, 10);
+      arguments.work.histories = number();
     } else if (word == "--seed" && has_value) {
-      arguments.first_seed = std::strtoull(argv[++index], nullptr, 10);
-    } else if (word == "--mistake" && has_value &&
-               std::strcmp(argv[index + 1], "effect-before-journal") == 0) {
-      ++index;
-      arguments.mistake = simulation::Mistake::effect_before_journal;
+      arguments.work.first_seed = number();
+    } else if (word == "--processes" && has_value) {
+      arguments.work.processes = static_cast<int>(std::clamp<std::uint64_t>(number(), 1, 64));
+    } else if (word == "--until-found") {
+      arguments.work.until_found = true;
     } else if (word == "--trace") {
       arguments.trace = true;
     } else {
-      std::cerr
-          << "usage: rmgr-sim [--histories N] [--seed FIRST] [--mistake effect-before-journal] [--trace]\n";
+      std::cerr << "usage: rmgr-sim [--histories N] [--seed FIRST] [--processes P] [--until-found]\n"
+                   "       rmgr-sim --seed SEED --trace\n";
       return false;
     }
   }
   return true;
+}
+
+simulation::Totals trace(std::uint64_t seed) {
+  std::vector<std::string> lines;
+  const auto result = simulation::run_history(seed, &lines);
+  for (const std::string& line : lines)
+    std::cout << line << '\n';
+  simulation::Totals totals;
+  totals.add(result);
+  for (const std::string& what : result.violations)
+    totals.violations.push_back({.seed = seed, .what = what});
+  return totals;
 }
 
 }  // namespace
@@ -45,31 +61,19 @@ bool parse(int argc, char** argv, Arguments& arguments) {
 int main(int argc, char** argv) {
   Arguments arguments;
   if (!parse(argc, argv, arguments)) return 2;
-  std::uint64_t violations = 0;
-  std::int64_t jobs = 0;
-  std::int64_t crashes = 0;
-  std::int64_t commits = 0;
-  std::int64_t effects = 0;
+  // Each history makes and drops megabytes: the memory is kept, not given back to the system each time.
+  mallopt(M_MMAP_THRESHOLD, 1 << 30);
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
   const auto began = std::chrono::steady_clock::now();
-  for (std::uint64_t index = 0; index < arguments.histories; ++index) {
-    std::vector<std::string> lines;
-    const auto result = simulation::run_history(arguments.first_seed + index, arguments.mistake,
-                                                arguments.trace ? &lines : nullptr);
-    for (const std::string& line : lines)
-      std::cout << line << '\n';
-    jobs += result.jobs;
-    crashes += result.crashes;
-    commits += result.commits;
-    effects += result.effects;
-    if (result.violations.empty()) continue;
-    ++violations;
-    std::cout << "seed " << result.seed << ": " << result.violations.front() << '\n';
-  }
+  const auto totals =
+      arguments.trace ? trace(arguments.work.first_seed) : simulation::run_histories(arguments.work);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
-  std::cout << jobs << " jobs, " << crashes << " crashes, " << commits << " commits, " << effects
-            << " effects, "
-            << static_cast<std::uint64_t>(static_cast<double>(arguments.histories) / took.count())
+  for (const auto& violation : totals.violations)
+    std::cout << "seed " << violation.seed << ": " << violation.what << '\n';
+  std::cout << totals.jobs << " jobs, " << totals.crashes << " crashes, " << totals.commits << " commits, "
+            << totals.effects << " effects, "
+            << static_cast<std::uint64_t>(static_cast<double>(totals.histories) / took.count())
             << " histories per second\n";
-  std::cout << arguments.histories << " histories, " << violations << " violations\n";
-  return violations == 0 ? 0 : 1;
+  std::cout << totals.histories << " histories, " << totals.violations.size() << " violations\n";
+  return totals.violations.empty() ? 0 : 1;
 }

@@ -1,15 +1,13 @@
-// The real journal, watched: crashes at commits, and rules about what is written.
+// The real journal, watched: crashes at commits, failures, and what is written is told to the ledger.
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 
-#include "domain/state.hpp"
 #include "journal/journal.hpp"
-#include "sim/history.hpp"
-#include "sim/nature.hpp"
+#include "sim/ledger.hpp"
 #include "support/forwarding_journal.hpp"
 
 namespace simulation {
@@ -18,41 +16,33 @@ namespace journal = agent::journal;
 
 class SimJournal final : public testkit::ForwardingJournal {
  public:
-  // `before` and `after` run around each commit; `before` may answer an error, and then nothing is written.
-  // `refuses` says of each row whether the journal will not have it now.
-  using Before = std::function<std::optional<domain::ErrorCode>()>;
-  using Refuses = std::function<bool(const domain::AttemptId&)>;
-  SimJournal(std::unique_ptr<journal::Journal> real, Nature& nature, Mistake mistake, Before before,
-             Refuses refuses, std::function<void()> after)
-      : ForwardingJournal(std::move(real)),
-        nature_(nature),
-        mistake_(mistake),
-        before_(std::move(before)),
-        refuses_(std::move(refuses)),
-        after_(std::move(after)) {}
+  struct Watch {
+    // Asked before each commit; an error is answered, and nothing is written.
+    std::function<std::optional<domain::ErrorCode>()> before;
+    // Whether the journal will not have this row now.
+    std::function<bool(const domain::AttemptId&)> refuses;
+    std::function<void(const journal::Batch&)> written;
+    std::function<void(const journal::Batch&, domain::ErrorCode)> failed;
+  };
+  SimJournal(std::unique_ptr<journal::Journal> real, Watch watch)
+      : ForwardingJournal(std::move(real)), watch_(std::move(watch)) {}
 
   domain::Result<void> commit(const journal::Batch& batch) override {
-    if (const auto error = before_()) return failure(*error);
+    if (const auto error = watch_.before()) return failure(*error);
     for (const domain::Attempt& attempt : batch.attempts) {
-      if (refuses_(attempt.id)) return failure(domain::ErrorCode::internal);
-    }
-    check_terminal_is_final(batch);
-    if (mistake_ == Mistake::effect_before_journal) {
-      // Says "done" while the batch waits for the next commit.
-      std::swap(held_back_, held_now_);
-      held_back_ = batch;
-      auto late = held_now_.empty() ? domain::Result<void>() : real().commit(held_now_);
-      held_now_ = {};
-      after_();
-      return late;
+      if (watch_.refuses(attempt.id)) return failure(domain::ErrorCode::internal);
     }
     auto done = real().commit(batch);
-    if (done) after_();
+    if (done) {
+      watch_.written(batch);
+    } else {
+      watch_.failed(batch, done.error().code);
+    }
     return done;
   }
 
   domain::Result<void> prove_writable() override {
-    if (const auto error = before_()) return failure(*error);
+    if (const auto error = watch_.before()) return failure(*error);
     return real().prove_writable();
   }
 
@@ -61,27 +51,7 @@ class SimJournal final : public testkit::ForwardingJournal {
     return {.code = code, .message = "made failure", .retry_after = domain::Millis{0}};
   }
 
-  // An outcome, once written, never changes, and nothing leaves `cleaned`.
-  void check_terminal_is_final(const journal::Batch& batch) {
-    for (const domain::Attempt& attempt : batch.attempts) {
-      auto row = real().find(attempt.id);
-      if (!row || !*row) continue;
-      const domain::Attempt& old = **row;
-      if (old.outcome && old.outcome != attempt.outcome)
-        nature_.violation("an outcome changed after the conclusion");
-      if (old.state != attempt.state && !domain::is_live(old.state) && domain::is_live(attempt.state)) {
-        nature_.violation("a concluded attempt came back to life");
-      }
-    }
-  }
-
-  Nature& nature_;
-  Mistake mistake_;
-  Before before_;
-  Refuses refuses_;
-  std::function<void()> after_;
-  journal::Batch held_back_;
-  journal::Batch held_now_;
+  Watch watch_;
 };
 
 }  // namespace simulation

@@ -18,6 +18,19 @@ void replay(std::string& content, const Change& change) {
             content.begin() + static_cast<std::ptrdiff_t>(change.offset));
 }
 
+// Keeps what `change` is about to destroy.
+void remember(const std::string& content, Change& change) {
+  change.size = content.size();
+  const std::uint64_t begin = std::min<std::uint64_t>(change.offset, content.size());
+  change.before = content.substr(begin, change.truncation ? std::string::npos : change.bytes.size());
+}
+
+void take_back(std::string& content, const Change& change) {
+  content.resize(change.size);
+  const std::uint64_t begin = std::min(change.offset, change.size);
+  std::copy(change.before.begin(), change.before.end(), content.begin() + static_cast<std::ptrdiff_t>(begin));
+}
+
 }  // namespace
 
 std::shared_ptr<Node> Disk::open(const std::string& path, bool create) {
@@ -38,10 +51,12 @@ Answer Disk::remove(const std::string& path) {
 }
 
 Answer Disk::write(Node& node, std::uint64_t offset, std::string_view bytes) {
-  return change(node, {offset, std::string{bytes}, false});
+  return change(node, {.offset = offset, .bytes = std::string{bytes}, .truncation = false});
 }
 
-Answer Disk::truncate(Node& node, std::uint64_t size) { return change(node, {size, {}, true}); }
+Answer Disk::truncate(Node& node, std::uint64_t size) {
+  return change(node, {.offset = size, .bytes = {}, .truncation = true});
+}
 
 Answer Disk::change(Node& node, Change change) {
   if (dark_) return Answer::io_error;
@@ -51,6 +66,7 @@ Answer Disk::change(Node& node, Change change) {
   const std::uint64_t size = change.truncation ? change.offset : std::max(before, end);
   if (limit_ != 0 && node.counted && size > before && used_ + (size - before) > limit_)
     return Answer::no_space;
+  remember(node.written, change);
   replay(node.written, change);
   if (node.counted) used_ = used_ - before + size;
   ++counters_.writes;
@@ -62,8 +78,6 @@ Answer Disk::change(Node& node, Change change) {
 Answer Disk::sync(Node& node) {
   if (dark_) return Answer::io_error;
   if (const auto answer = faulted(sync_fault_)) return *answer;
-  for (const Change& change : node.unsynced)
-    replay(node.synced, change);
   node.unsynced.clear();
   node.durable = true;
   ++counters_.syncs;
@@ -86,14 +100,16 @@ void Disk::fail(Operation operation, std::uint64_t nth, Fault fault) {
 void Disk::crash(const std::function<bool()>& survives) {
   for (auto place = files_.begin(); place != files_.end();) {
     auto fresh = std::make_shared<Node>();
-    fresh->synced = std::move(place->second->synced);
+    std::vector<Change>& unsynced = place->second->unsynced;
+    fresh->written = std::move(place->second->written);
     fresh->durable = place->second->durable;
-    for (const Change& change : place->second->unsynced) {
+    for (auto change = unsynced.rbegin(); change != unsynced.rend(); ++change)
+      take_back(fresh->written, *change);
+    for (const Change& change : unsynced) {
       if (!survives()) continue;
-      replay(fresh->synced, change);
+      replay(fresh->written, change);
       fresh->durable = true;
     }
-    fresh->written = fresh->synced;
     const bool kept = fresh->durable;
     place->second = std::move(fresh);
     place = kept ? std::next(place) : files_.erase(place);
@@ -117,7 +133,6 @@ void Disk::load(const MemoryVfs::Image& image) {
   for (const auto& [path, content] : image.files) {
     auto node = std::make_shared<Node>();
     node->written = content;
-    node->synced = content;
     node->durable = true;
     files_[path] = std::move(node);
   }

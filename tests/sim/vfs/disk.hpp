@@ -19,12 +19,13 @@ struct Change {
   std::uint64_t offset = 0;
   std::string bytes;
   bool truncation = false;  // to `offset`
+  std::string before{};     // what it overwrote or cut off
+  std::uint64_t size = 0;   // of the file before it
 };
 
 struct Node {
-  std::string written;  // what a reader sees
-  std::string synced;   // what a crash leaves
-  std::vector<Change> unsynced;
+  std::string written;               // what a reader sees
+  std::vector<Change> unsynced;      // taken back by a crash, the newest first
   bool durable = false;              // it was synced once
   bool counted = true;               // it has a name, so its size counts
   std::map<const void*, int> locks;  // of handles, by SQLite's lock levels

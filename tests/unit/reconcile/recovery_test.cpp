@@ -116,6 +116,19 @@ TEST_F(Recovery, an_intent_that_cannot_be_journalled_prevents_the_signal) {
   EXPECT_TRUE(row_of(id).termination.has_value());
 }
 
+TEST_F(Recovery, a_launch_step_that_was_ordered_in_the_turn_of_its_end_is_never_issued) {
+  ready();
+  answer_demand(1);
+  succeed_until(EffectKind::materialize);
+  const Effect copy = world_.effects.back();
+  engine_->on_event({.attempt = copy.attempt->id, .seq = copy.seq, .body = success(copy)});
+  engine_->on_event({.attempt = copy.attempt->id, .seq = 0, .body = lifecycle::event::OperatorStop{}});
+  engine_->turn();
+  EXPECT_EQ(count(EffectKind::prepare), 0);
+  EXPECT_EQ(row_of(copy.attempt->id).state, State::failed);
+  EXPECT_EQ(world_.effects.back().kind, EffectKind::destroy) << "its ending waits for nobody";
+}
+
 TEST_F(Recovery, a_listing_from_before_the_last_change_concludes_nothing) {
   ready();
   answer_demand(1);
