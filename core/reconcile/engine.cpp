@@ -15,7 +15,6 @@ using observe::Level;
 namespace {
 
 constexpr Millis kHistoryPruneInterval{60'000};
-constexpr std::int64_t kHistoryPruneStep = 500;
 
 std::string word(domain::State state) { return std::string(domain::to_string(state)); }
 
