@@ -89,16 +89,19 @@ TimeResult measure_time(const std::string& few, const std::string& many, const O
 // In a process of its own: what a host adds to the memory of a program that did nothing yet.
 int print_memory(const std::string& directory, std::int64_t keep, int passes) {
   const std::int64_t before = own_memory("VmRSS");
+  const auto begin = Clock::now();
   bench::Host host(directory, keep, true);
+  const double opened = since(begin);
   for (int pass = 0; pass < passes; ++pass)
     host.pass();
   const std::int64_t peak = own_memory("VmHWM");
-  std::printf("%lld %lld\n", static_cast<long long>(peak - before), static_cast<long long>(peak));
+  std::printf("%lld %lld %.1f\n", static_cast<long long>(peak - before), static_cast<long long>(peak),
+              opened);
   return 0;
 }
 
 struct MemoryResult {
-  std::vector<double> growth, peak;
+  std::vector<double> growth, peak, start_ms;
 };
 
 void measure_memory(const std::string& directory, std::int64_t keep, const Options& options,
@@ -112,7 +115,8 @@ void measure_memory(const std::string& directory, std::int64_t keep, const Optio
   const double growth = std::strtod(said.c_str(), &rest);
   if (status != 0 || rest == said.c_str()) throw std::runtime_error("a run for memory failed");
   result.growth.push_back(growth);
-  result.peak.push_back(std::strtod(rest, nullptr));
+  result.peak.push_back(std::strtod(rest, &rest));
+  result.start_ms.push_back(std::strtod(rest, nullptr));
 }
 
 // A journal that was allowed far less from one day to the next: each pass forgets as much as a step may.
@@ -167,13 +171,15 @@ int run(const Options& options, const std::string& directory) {
       "{\"live\": %d, \"finished\": [%lld, %lld], \"runs\": %d, \"passes\": %d, \"ratio_time\": %.3f, "
       "\"ratio_cpu\": %.3f, \"ratio_memory\": %.3f, \"pass_ms\": [%.2f, %.2f], "
       "\"memory_growth_bytes\": [%.0f, %.0f], \"peak_rss_bytes\": [%.0f, %.0f], "
-      "\"backlog_step_ms\": %.1f, \"journal_events\": %lld, \"journal_bytes\": %lld}\n",
+      "\"start_ms\": [%.0f, %.0f], \"backlog_step_ms\": %.1f, \"journal_events\": %lld, \"journal_bytes\": "
+      "%lld}\n",
       bench::kLive, static_cast<long long>(options.few), static_cast<long long>(rows.attempts), options.runs,
       options.passes, bench::median(time.ratio), bench::median(time.cpu_ratio),
       bench::median(memory_many.growth) / bench::median(memory_few.growth), bench::median(time.few_ms),
       bench::median(time.many_ms), bench::median(memory_few.growth), bench::median(memory_many.growth),
-      bench::median(memory_few.peak), bench::median(memory_many.peak), step,
-      static_cast<long long>(rows.events), static_cast<long long>(bytes));
+      bench::median(memory_few.peak), bench::median(memory_many.peak), bench::median(memory_few.start_ms),
+      bench::median(memory_many.start_ms), step, static_cast<long long>(rows.events),
+      static_cast<long long>(bytes));
   return 0;
 }
 
