@@ -26,7 +26,6 @@ namespace {
 
 using namespace agent::domain;
 using rc::gen::inRange;
-using Wide = __int128;
 
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 
@@ -35,8 +34,9 @@ std::int64_t saturated(Wide count) { return static_cast<std::int64_t>(std::min<W
 
 rc::Gen<std::int64_t> small() { return inRange<std::int64_t>(-1, 12); }
 rc::Gen<std::int64_t> any() {
-  return rc::gen::oneOf(small(), rc::gen::element<std::int64_t>(kMost, kMost - 1, kMost / 2, -kMost - 1),
-                        rc::gen::arbitrary<std::int64_t>());
+  return rc::gen::oneOf(
+      small(), rc::gen::elementOf(std::vector<std::int64_t>{kMost, kMost - 1, kMost / 2, -kMost - 1}),
+      rc::gen::arbitrary<std::int64_t>());
 }
 
 struct Situation {

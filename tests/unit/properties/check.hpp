@@ -2,7 +2,9 @@
 // replays it: RC_PARAMS="seed=… max_success=…" in the environment.
 #pragma once
 
+#include <gtest/gtest.h>
 #include <rapidcheck.h>
+// After GoogleTest, which it takes for granted.
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
@@ -11,6 +13,9 @@
 #include <vector>
 
 namespace properties {
+
+// Sums that cannot overflow.
+__extension__ typedef __int128 Wide;
 
 // The same values in an order that `seed` decides.
 template <class T>

@@ -157,7 +157,7 @@ auto rank(const Policy& policy) {
                     policy.target.kind() != TargetKind::repository);
 }
 
-RC_GTEST_PROP(Assignment, each_queued_job_goes_to_its_one_best_policy_or_to_none, ()) {
+RC_GTEST_PROP(JobAssignment, each_queued_job_goes_to_its_one_best_policy_or_to_none, ()) {
   const auto all = *rc::gen::container<std::vector<Job>>(jobs());
   const auto owners = *policies();
   const auto answers = assign(all, owners);
@@ -192,7 +192,7 @@ RC_GTEST_PROP(Assignment, each_queued_job_goes_to_its_one_best_policy_or_to_none
   }
 }
 
-RC_GTEST_PROP(Assignment, does_not_depend_on_the_order_of_policies_or_jobs, (std::uint64_t seed)) {
+RC_GTEST_PROP(JobAssignment, does_not_depend_on_the_order_of_policies_or_jobs, (std::uint64_t seed)) {
   auto all = *rc::gen::container<std::vector<Job>>(jobs());
   std::int64_t next = 1;
   for (Job& job : all)

@@ -11,17 +11,18 @@ namespace {
 using namespace agent::domain;
 
 rc::Gen<std::int64_t> counts() {
-  return rc::gen::oneOf(rc::gen::inRange<std::int64_t>(-2, 70), rc::gen::arbitrary<std::int64_t>(),
-                        rc::gen::element<std::int64_t>(std::numeric_limits<std::int64_t>::max(),
-                                                       std::numeric_limits<std::int64_t>::min()));
+  return rc::gen::oneOf(
+      rc::gen::inRange<std::int64_t>(-2, 70), rc::gen::arbitrary<std::int64_t>(),
+      rc::gen::elementOf(std::vector<std::int64_t>{std::numeric_limits<std::int64_t>::max(),
+                                                   std::numeric_limits<std::int64_t>::min()}));
 }
 
 Millis expected_wait(Millis initial, std::int64_t tries, Millis cap) {
   if (initial.count() <= 0 || cap.count() <= 0) return Millis{0};
-  __int128 wait = initial.count();
+  Wide wait = initial.count();
   for (std::int64_t done = 1; done < tries && wait < cap.count(); ++done)
     wait *= 2;
-  return Millis{static_cast<std::int64_t>(std::min<__int128>(wait, cap.count()))};
+  return Millis{static_cast<std::int64_t>(std::min<Wide>(wait, cap.count()))};
 }
 
 RC_GTEST_PROP(BackOff, doubles_up_to_its_cap, ()) {
