@@ -11,7 +11,8 @@ int config_check(Surface& surface, const std::string& file, bool here, bool as_j
   if (here && loaded.configuration) {
     const auto directory = program_directory(surface);
     if (!directory) return kFailed;
-    loaded.problems = daemon::preflight(loaded, file, *directory + "/rmgr-plugin-check");
+    loaded.problems = daemon::preflight(loaded, file, *directory + "/rmgr-plugin-check",
+                                        daemon::BrokenPlugin::is_a_problem);
   }
   if (as_json) {
     nlohmann::json problems = nlohmann::json::array();

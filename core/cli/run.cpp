@@ -11,7 +11,8 @@ int run_daemon(Surface& surface, const std::string& config_file) {
   if (!directory) return kFailed;
   config::Loaded loaded = config::load_file(config_file);
   if (loaded.configuration)
-    loaded.problems = daemon::preflight(loaded, config_file, *directory + "/rmgr-plugin-check");
+    loaded.problems = daemon::preflight(loaded, config_file, *directory + "/rmgr-plugin-check",
+                                        daemon::BrokenPlugin::is_left_to_the_start);
   if (!loaded.problems.empty()) {
     print(surface, config_file, loaded.problems);
     return kConfigurationRefused;

@@ -137,8 +137,8 @@ std::optional<StartRefusal> Assembly::load_plugins(const AssemblyInput& input) {
   options.work_directory = configuration.state_directory + "/plugins";
   options.kv = kv_.get();
   options.process = process_bridge_.get();
-  options.marks = {.begin = [this](std::string_view digest) { return quarantine_->begin(digest); },
-                   .end = [this](std::string_view digest) { return quarantine_->end(digest); }};
+  options.record = {.crashes = [this](std::string_view digest) { return quarantine_->crashes(digest); },
+                    .in_use = [this](std::string_view digest) { quarantine_->in_use(digest); }};
   options.checker = input.program_directory + "/rmgr-plugin-check";
   plugins_ = std::make_unique<plugin::PluginHost>(std::move(options), log_);
 

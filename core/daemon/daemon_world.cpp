@@ -309,6 +309,29 @@ void DaemonWorld::ask_demand(const reconcile::TargetKey& target, std::uint64_t p
       });
 }
 
+// One question for each root, so that a volume that hangs keeps only its own.
+void DaemonWorld::sweep(const std::vector<reconcile::AttemptPointer>& attempts) {
+  std::map<std::string, std::vector<reconcile::AttemptPointer>> by_root;
+  for (const auto& attempt : attempts)
+    by_root[attempt->policy.root].push_back(attempt);
+  for (auto& [root, theirs] : by_root) {
+    root_lanes(root).cleaning->submit<std::vector<reconcile::ResidueSeen>>(
+        "residue", kScrubDeadline,
+        [this, theirs](Call& call) -> Result<std::vector<reconcile::ResidueSeen>> {
+          std::vector<reconcile::ResidueSeen> seen;
+          for (const auto& attempt : theirs) {
+            const auto swept = performer_.sweep(call, *attempt);
+            seen.push_back({.attempt = attempt->id, .found = swept.found, .removed = swept.removed});
+          }
+          return seen;
+        },
+        [this](Result<std::vector<reconcile::ResidueSeen>> seen) {
+          if (!seen) return;  // the engine asks again
+          post_([this, seen = std::move(*seen)]() mutable { engine_->on_residue(std::move(seen)); });
+        });
+  }
+}
+
 void DaemonWorld::probe(const domain::Policy& policy) {
   reconcile::ReadinessAnswer base;
   base.policy = policy.name;

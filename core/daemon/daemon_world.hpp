@@ -46,6 +46,7 @@ class DaemonWorld final : public reconcile::World {
   void probe(const domain::Policy& policy) override;
   void drop_secret(const domain::AttemptId& attempt) override;
   void prune_packages(const std::set<domain::PackageDigest>& leased) override;
+  void sweep(const std::vector<reconcile::AttemptPointer>& attempts) override;
   void release_reserve() override;
 
  private:

@@ -38,7 +38,7 @@ std::string dotted(std::string pointer, bool about_key) {
 }  // namespace
 
 std::vector<config::Problem> preflight(const config::Loaded& loaded, const std::string& name,
-                                       const std::string& checker) {
+                                       const std::string& checker, BrokenPlugin broken) {
   const config::Configuration& configuration = *loaded.configuration;
   plugin::HostOptions options;
   options.directories = configuration.plugin_directories;
@@ -55,6 +55,9 @@ std::vector<config::Problem> preflight(const config::Loaded& loaded, const std::
                                        .sha256 = instance.sha256,
                                        .required = instance.required});
       if (!found.plugin.empty()) findings.push_back({instance.plugin_place, found.plugin, false});
+      const bool left_to_start = found.plugins_fault && broken == BrokenPlugin::is_left_to_the_start;
+      if (!found.unchecked.empty() && !left_to_start)
+        findings.push_back({instance.plugin_place, found.unchecked, false});
       for (const plugin::SchemaProblem& problem : found.problems) {
         findings.push_back({place_of(instance, problem.pointer, problem.about_key),
                             dotted(problem.pointer, problem.about_key) + ": " + problem.message,

@@ -1,6 +1,5 @@
 #include "daemon/quarantine.hpp"
 
-#include <algorithm>
 #include <charconv>
 
 #include "plugin/crash_note.hpp"
@@ -16,7 +15,7 @@ const domain::InstanceName kCrashes(".crashes");
 
 }  // namespace
 
-Result<std::int64_t> Quarantine::crashes_of(std::string_view digest) {
+Result<std::int64_t> Quarantine::crashes(std::string_view digest) {
   const auto stored = journal_.kv_get(kCrashes, digest);
   if (!stored) return stored.error();
   std::int64_t count = 0;
@@ -28,7 +27,7 @@ Result<void> Quarantine::count_crashes(const std::string& note_file) {
   const auto digests = plugin::take_crash_notes(note_file);
   if (!digests) return digests.error();
   for (const std::string& digest : *digests) {
-    const auto before = crashes_of(digest);
+    const auto before = crashes(digest);
     if (!before) return before.error();
     const auto written = journal_.kv_put(kCrashes, digest, std::to_string(*before + 1));
     if (!written) return written;
@@ -36,26 +35,13 @@ Result<void> Quarantine::count_crashes(const std::string& note_file) {
   return {};
 }
 
-Result<std::int64_t> Quarantine::begin(std::string_view digest) {
-  const auto crashes = crashes_of(digest);
-  if (!crashes) return crashes.error();
-  const auto left_over = journal_.begin_loading(digest);
-  if (!left_over) return left_over.error();
-  return std::max(*crashes, *left_over);
-}
-
 Result<void> Quarantine::forget_crashes() {
-  const auto digests = journal_.kv_list(kCrashes, "");
-  if (!digests) return digests.error();
-  for (const std::string& digest : *digests) {
+  for (const std::string& digest : in_use_) {
     if (auto removed = journal_.kv_remove(kCrashes, digest); !removed) return removed;
   }
   return {};
 }
 
-Result<void> Quarantine::release(std::string_view digest) {
-  if (auto removed = journal_.kv_remove(kCrashes, digest); !removed) return removed;
-  return journal_.end_loading(digest);
-}
+Result<void> Quarantine::release(std::string_view digest) { return journal_.kv_remove(kCrashes, digest); }
 
 }  // namespace agent::daemon

@@ -101,6 +101,9 @@ struct Attempt {
   Retry deregistration_retry;
 
   LaunchTimes times;
+  // Set when it is cleaned: late children of the job may bring the runtime directory back, so it is looked at
+  // until then.
+  std::optional<Instant> residue_until;
   bool operator==(const Attempt&) const = default;
 };
 

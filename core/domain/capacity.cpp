@@ -130,12 +130,4 @@ std::vector<Grant> allocate(const HostLimits& host, const std::vector<PolicyDema
   return grants;
 }
 
-std::optional<std::int64_t> lowest_free_slot(const std::set<std::int64_t>& held, std::int64_t ceiling) {
-  std::int64_t slot = 1;
-  // Ordered, so the first gap is where a number is skipped.
-  for (auto taken = held.lower_bound(1); taken != held.end() && *taken == slot; ++taken)
-    ++slot;
-  return slot <= ceiling ? std::optional(slot) : std::nullopt;
-}
-
 }  // namespace agent::domain

@@ -3,7 +3,6 @@
 
 #include <map>
 #include <optional>
-#include <set>
 #include <vector>
 
 #include "domain/policy.hpp"
@@ -49,8 +48,5 @@ struct Grant {
 // time: by priority, then fewest active, then name. Counts saturate; nothing is ever negative. One Grant for
 // each demand, in the order given.
 std::vector<Grant> allocate(const HostLimits& host, const std::vector<PolicyDemand>& demands);
-
-// The lowest of the slots 1 … `ceiling` that nobody holds.
-std::optional<std::int64_t> lowest_free_slot(const std::set<std::int64_t>& held, std::int64_t ceiling);
 
 }  // namespace agent::domain

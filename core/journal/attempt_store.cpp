@@ -125,6 +125,14 @@ Result<std::vector<Attempt>> AttemptStore::active() {
   return read_all(*statement);
 }
 
+Result<std::vector<Attempt>> AttemptStore::residues(std::int64_t wall_ms) {
+  auto statement = database_.prepare(attempt_sql::select() +
+                                     "INDEXED BY attempt_residue WHERE residue_until_wall_ms > ?1");
+  if (!statement) return statement.error();
+  statement->bind(wall_ms);
+  return read_all(*statement);
+}
+
 Result<std::optional<Attempt>> AttemptStore::find(const domain::AttemptId& id) {
   auto statement = database_.prepare(attempt_sql::select() + "WHERE id = ?1");
   if (!statement) return statement.error();

@@ -21,6 +21,7 @@ class AttemptStore {
   domain::Result<void> write(const domain::Attempt& attempt);
 
   domain::Result<std::vector<domain::Attempt>> active();
+  domain::Result<std::vector<domain::Attempt>> residues(std::int64_t wall_ms);
   domain::Result<std::optional<domain::Attempt>> find(const domain::AttemptId& id);
   domain::Result<std::vector<domain::Attempt>> recent(std::int64_t limit);
 

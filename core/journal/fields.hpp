@@ -71,6 +71,7 @@ void life_fields(Io& io, A& a) {
   io("registered", a.times.registered);
   io("held", a.times.held);
   io("started", a.times.started);
+  io("residue_until", a.residue_until);
 }
 
 // The columns of the write-once facts among life_fields.

@@ -69,6 +69,8 @@ class Journal {
   // Attempts that still ask for something: not cleaned, owing a deregistration, or wanting a replacement.
   // O(result).
   virtual Result<std::vector<Attempt>> load_active() = 0;
+  // Cleaned attempts whose runtime directory is still looked at after `wall_ms`. O(result).
+  virtual Result<std::vector<Attempt>> load_residues(std::int64_t wall_ms) = 0;
   virtual Result<std::optional<Attempt>> find(const domain::AttemptId& id) = 0;
   // The newest first.
   virtual Result<std::vector<Attempt>> recent(std::int64_t limit) = 0;
@@ -83,13 +85,6 @@ class Journal {
   virtual Result<void> kv_remove(const domain::InstanceName& instance, std::string_view key) = 0;
   virtual Result<std::vector<std::string>> kv_list(const domain::InstanceName& instance,
                                                    std::string_view prefix) = 0;
-
-  // Marks that a library is being loaded; a marker left over from a crash is what quarantine is decided from.
-  // Answers 0 for a library whose last load ended, 1 after one crash, 2 after two in a row. end_loading also
-  // lifts a quarantine.
-  virtual Result<std::int64_t> begin_loading(
-      std::string_view library_digest) = 0;  // how often it was left over
-  virtual Result<void> end_loading(std::string_view library_digest) = 0;
 
   // Removes at most `limit` cleaned, settled attempts (with their events) that ended before `before_wall_ms`
   // and are not among the newest `keep` of them, by their end. Answers how many; fewer than `limit`: done.

@@ -128,7 +128,7 @@ std::string attempt_columns() {
          "  deregistration_retry_tries INTEGER NOT NULL,\n" + instant("deregistration_retry_due") +
          instant("granted") + maybe_instant("demand_seen") + maybe_instant("package_acquired") +
          maybe_instant("materialized") + maybe_instant("prepared") + maybe_instant("registered") +
-         maybe_instant("held") + maybe_instant("started");
+         maybe_instant("held") + maybe_instant("started") + maybe_instant("residue_until");
 }
 
 std::string attempt_rules() {
@@ -141,6 +141,7 @@ std::string attempt_rules() {
          "  CHECK (outcome_reason IS NULL OR outcome_kind IS 'failed'),\n" + whole_instant("demand_seen") +
          whole_instant("package_acquired") + whole_instant("materialized") + whole_instant("prepared") +
          whole_instant("registered") + whole_instant("held") + whole_instant("started") +
+         whole_instant("residue_until") +
          "  FOREIGN KEY (policy, definition) REFERENCES policy_definition (name, id)\n";
 }
 
@@ -152,7 +153,10 @@ std::string attempt_table() {
          "'cleaned';\n"
          "CREATE INDEX attempt_active ON attempt (seq) WHERE " +
          std::string{kActive} + ";\nCREATE INDEX attempt_settled ON attempt (changed_wall_ms) WHERE " +
-         std::string{kSettled} + ";\nCREATE INDEX attempt_definition ON attempt (policy, definition);\n";
+         std::string{kSettled} +
+         ";\nCREATE INDEX attempt_residue ON attempt (residue_until_wall_ms) WHERE residue_until_wall_ms IS "
+         "NOT NULL"
+         ";\nCREATE INDEX attempt_definition ON attempt (policy, definition);\n";
 }
 
 std::string settled_of(const std::string& row) {
@@ -197,10 +201,6 @@ std::string small_tables() {
          "  key TEXT NOT NULL CHECK (length(CAST(key AS BLOB)) BETWEEN 1 AND 128),\n"
          "  value BLOB NOT NULL,\n"
          "  PRIMARY KEY (instance, key)\n"
-         ") STRICT, WITHOUT ROWID;\n"
-         "CREATE TABLE loading (\n"
-         "  digest TEXT PRIMARY KEY CHECK (digest <> ''),\n"
-         "  begun INTEGER NOT NULL CHECK (begun >= 1)\n"
          ") STRICT, WITHOUT ROWID;\n";
 }
 

@@ -5,7 +5,6 @@
 #include "journal/event_store.hpp"
 #include "journal/journal.hpp"
 #include "journal/kv_store.hpp"
-#include "journal/loading_store.hpp"
 #include "journal/prune.hpp"
 #include "journal/schema.hpp"
 
@@ -48,6 +47,9 @@ class SqliteJournal final : public Journal {
   }
 
   Result<std::vector<Attempt>> load_active() override { return attempts_.active(); }
+  Result<std::vector<Attempt>> load_residues(std::int64_t wall_ms) override {
+    return attempts_.residues(wall_ms);
+  }
   Result<std::optional<Attempt>> find(const AttemptId& id) override { return attempts_.find(id); }
   Result<std::vector<Attempt>> recent(std::int64_t limit) override { return attempts_.recent(limit); }
   Result<std::vector<EventRecord>> events_of(const AttemptId& id) override { return events_.of(id); }
@@ -63,13 +65,6 @@ class SqliteJournal final : public Journal {
   }
   Result<std::vector<std::string>> kv_list(const InstanceName& instance, std::string_view prefix) override {
     return kv_.list(instance, prefix);
-  }
-
-  Result<std::int64_t> begin_loading(std::string_view digest) override {
-    return within([&] { return loading_.begin(digest); });
-  }
-  Result<void> end_loading(std::string_view digest) override {
-    return within([&] { return loading_.end(digest); });
   }
 
   Result<std::int64_t> prune(std::int64_t before_wall_ms, std::int64_t keep, std::int64_t limit) override {
@@ -105,7 +100,6 @@ class SqliteJournal final : public Journal {
   AttemptStore attempts_{database_};
   EventStore events_{database_};
   KvStore kv_{database_};
-  LoadingStore loading_{database_};
 };
 
 }  // namespace

@@ -125,6 +125,7 @@ void owe(Step& out, domain::RunnerId runner) {
 }
 
 void retry_cleanup(Attempt& attempt, const domain::Instant& now) {
+  if (attempt.state == State::destroying) (void)domain::transition(attempt, State::cleanup_deferred, now);
   attempt.cleanup_retry =
       domain::next_retry(attempt.cleanup_retry, domain::cleanup_wait(attempt.cleanup_retry.tries + 1), now);
 }
@@ -159,6 +160,9 @@ void answer_ending(Step& out, const domain::Pending& answered, const EventBody& 
     attempt.cleanup_retry = {};
     // Legal by construction: scrubbing is ordered for concluded attempts only.
     (void)domain::transition(attempt, State::cleaned, context.now);
+    const bool may_come_back = attempt.policy.provider_kind == domain::ProviderKind::native &&
+                               attempt.policy.workspace == domain::WorkspaceKind::ephemeral;
+    if (may_come_back) attempt.residue_until = domain::after(context.now, kResidueWatch);
   }
 }
 

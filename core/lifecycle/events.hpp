@@ -55,15 +55,15 @@ struct Observed {
 
 struct Timer {};         // something of this attempt is due
 struct OperatorStop {};  // the operator wants it to end
-struct ProvedGone {};    // the operator has proof that nothing of it runs
 struct Resumed {};       // a daemon started and found this row
+struct Forgotten {};     // the operator has proved that nothing of it runs any more
 
 }  // namespace event
 
 using EventBody = std::variant<event::Acquired, event::Materialized, event::Prepared, event::Registered,
                                event::Held, event::Started, event::Stopped, event::Destroyed, event::Scrubbed,
                                event::Deregistered, event::Failed, event::Observed, event::Timer,
-                               event::OperatorStop, event::ProvedGone, event::Resumed>;
+                               event::OperatorStop, event::Resumed, event::Forgotten>;
 
 struct Event {
   domain::AttemptId attempt;

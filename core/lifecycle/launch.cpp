@@ -52,8 +52,22 @@ bool says_no(ErrorCode code) {
   }
 }
 
+// What an isolated provider says in free text is not kept: its code decides.
+Verdict judge_isolation(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::unsupported: return {FailureReason::isolation_unsupported, true};
+    case ErrorCode::denied: return {FailureReason::isolation_permission_denied, true};
+    case ErrorCode::not_found: return {FailureReason::isolation_image_unavailable, true};
+    case ErrorCode::invalid: return {FailureReason::isolation_unsafe_runtime_path, true};
+    case ErrorCode::exists: return {FailureReason::isolation_ownership_mismatch, false};
+    case ErrorCode::full: return {FailureReason::isolation_disk_quota_unavailable, false};
+    default: return {FailureReason::isolation_runtime_operation_failed, false};
+  }
+}
+
 // What a failure of each launch step means, by its code alone.
-Verdict judge(EffectKind kind, ErrorCode code) {
+Verdict judge(const Attempt& attempt, EffectKind kind, ErrorCode code) {
+  if (is_isolated(attempt) && kind == EffectKind::prepare) return judge_isolation(code);
   const bool hopeless =
       code == ErrorCode::invalid || code == ErrorCode::denied || code == ErrorCode::unsupported;
   switch (kind) {
@@ -68,8 +82,9 @@ Verdict judge(EffectKind kind, ErrorCode code) {
 
 void fail_step(Step& out, EffectKind kind, const event::Failed& failure, const Context& context) {
   Attempt& attempt = out.attempt;
-  const Verdict verdict = judge(kind, failure.code);
-  const bool again = !verdict.terminal && attempt.launch_retry.tries + 1 < domain::kLaunchTries &&
+  const Verdict verdict = judge(attempt, kind, failure.code);
+  const bool once = is_isolated(attempt) && kind == EffectKind::prepare;
+  const bool again = !verdict.terminal && !once && attempt.launch_retry.tries + 1 < domain::kLaunchTries &&
                      context.demand_persists && context.launching_allowed;
   if (again) {
     const domain::Millis wait = domain::launch_wait(attempt.launch_retry.tries + 1, failure.retry_after);
@@ -89,13 +104,29 @@ void enter(Step& out, State state, const Context& context) {
 // the identity that the row holds and concludes by what it sees.
 void fail_release(Step& out, const event::Failed& failure, const Context& context) {
   if (!failure.process_existed) {
-    conclude(out, {.kind = domain::OutcomeKind::failed, .reason = FailureReason::process_start_failed},
-             context);
+    const auto reason = is_isolated(out.attempt) ? FailureReason::isolation_jit_handoff_rejected
+                                                 : FailureReason::process_start_failed;
+    conclude(out, {.kind = domain::OutcomeKind::failed, .reason = reason}, context);
     return;
   }
   enter(out, State::starting, context);
   out.drop_secret = true;
   out.observe_soon = true;
+}
+
+// A sandbox without a name of its own could not be told from another one.
+void on_prepared(Step& out, const event::Prepared& prepared, const Context& context) {
+  Attempt& attempt = out.attempt;
+  if (is_isolated(attempt) && !prepared.environment) {
+    fail_step(out, EffectKind::prepare,
+              {.code = ErrorCode::bad_response, .retry_after = {}, .process_existed = false}, context);
+    return;
+  }
+  if (prepared.environment) attempt.environment = prepared.environment;
+  attempt.times.prepared = context.now;
+  attempt.launch_retry = {};
+  if (is_isolated(attempt)) enter(out, State::prepared, context);
+  issue(out, EffectKind::register_runner, context.now);
 }
 
 }  // namespace
@@ -107,10 +138,19 @@ std::optional<EffectKind> next_launch_step(const Attempt& attempt) {
     if (!attempt.times.prepared) return EffectKind::prepare;
     return EffectKind::register_runner;
   }
+  if (attempt.state == State::preparing) return EffectKind::prepare;
+  if (attempt.state == State::prepared) return EffectKind::register_runner;
   if (attempt.state == State::jit_received) {
-    return attempt.process ? EffectKind::release : EffectKind::spawn_held;
+    // A sandbox takes the secret with its start; there is no held process.
+    const bool held = attempt.process || is_isolated(attempt);
+    return held ? EffectKind::release : EffectKind::spawn_held;
   }
   return std::nullopt;
+}
+
+bool awaits_handoff(State state) {
+  return state == State::allocated || state == State::preparing || state == State::prepared ||
+         state == State::jit_received;
 }
 
 bool is_launch_effect(EffectKind kind) {
@@ -128,8 +168,7 @@ bool is_launch_effect(EffectKind kind) {
 bool in_bring_up(const Attempt& attempt) {
   if (domain::is_concluded(attempt.state)) return false;
   if (attempt.pending && is_launch_effect(attempt.pending->kind)) return true;
-  const bool early = attempt.state == State::allocated || attempt.state == State::jit_received;
-  return early && (attempt.launch_retry.tries > 0);
+  return awaits_handoff(attempt.state) && attempt.launch_retry.tries > 0;
 }
 
 void note_unanswered(Attempt& attempt, const domain::Pending& answered, const EventBody& body) {
@@ -156,18 +195,16 @@ void answer_launch(Step& out, EffectKind kind, const EventBody& body, const Cont
   } else if (std::holds_alternative<event::Materialized>(body)) {
     attempt.times.materialized = context.now;
     attempt.launch_retry = {};
+    if (is_isolated(attempt)) enter(out, State::preparing, context);
     issue(out, EffectKind::prepare, context.now);
   } else if (const auto* prepared = std::get_if<event::Prepared>(&body)) {
-    if (prepared->environment) attempt.environment = prepared->environment;
-    attempt.times.prepared = context.now;
-    attempt.launch_retry = {};
-    issue(out, EffectKind::register_runner, context.now);
+    on_prepared(out, *prepared, context);
   } else if (const auto* registered = std::get_if<event::Registered>(&body)) {
     attempt.runner = registered->runner;
     attempt.absence_observed = false;
     attempt.times.registered = context.now;
     enter(out, State::jit_received, context);
-    issue(out, EffectKind::spawn_held, context.now);
+    issue(out, *next_launch_step(attempt), context.now);
   } else if (const auto* held = std::get_if<event::Held>(&body)) {
     attempt.process = held->process;
     attempt.times.held = context.now;

@@ -48,13 +48,13 @@ void on_operator_stop(Step& out, const Context& context) {
   }
 }
 
-// The way out where nobody else can tell: no look is waited for any more. What is on the disk and at GitHub
-// is cleaned as ever.
-void on_proved_gone(Step& out, const Context& context) {
+// What the machine could not prove the operator has. Nobody can say what became of a job.
+void on_forgotten(Step& out, const Context& context) {
   Attempt& attempt = out.attempt;
-  if (attempt.pending || attempt.state == domain::State::cleaned) return;
-  if (!domain::is_concluded(attempt.state))
-    conclude(out, domain::termination_outcome(domain::TerminationKind::by_operator), context);
+  if (attempt.state == domain::State::cleaned || in_bring_up(attempt)) return;
+  if (!domain::is_concluded(attempt.state)) {
+    conclude(out, {.kind = domain::OutcomeKind::orphaned, .reason = std::nullopt}, context);
+  }
   attempt.environment_removed = true;
   attempt.cleanup_retry = {};
 }
@@ -87,10 +87,10 @@ Step step(const Attempt& attempt, const Event& event, const Context& context) {
     observe(out, *observed, context);
   } else if (std::holds_alternative<event::OperatorStop>(event.body)) {
     on_operator_stop(out, context);
-  } else if (std::holds_alternative<event::ProvedGone>(event.body)) {
-    on_proved_gone(out, context);
   } else if (std::holds_alternative<event::Resumed>(event.body)) {
     on_resumed(out, context);
+  } else if (std::holds_alternative<event::Forgotten>(event.body)) {
+    on_forgotten(out, context);
   }
   progress(out, context);
   return out;

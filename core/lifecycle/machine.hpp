@@ -21,7 +21,7 @@ struct Context {
   domain::Instant now;
   bool demand_persists = true;    // the policy still has a queued job, or nobody knows
   bool launching_allowed = true;  // false: no launch step is tried again
-  bool target_served = true;      // false: no policy of the configuration has the attempt's target any more
+  bool target_configured = true;  // false: no policy serves the attempt's target any more
 };
 
 struct Step {
@@ -49,8 +49,12 @@ std::optional<domain::Instant> next_due(const domain::Attempt& attempt);
 inline constexpr domain::Millis kRegistrationWait{60'000};
 inline constexpr domain::Millis kRegistrationDeadline{60'000};
 inline constexpr domain::Millis kAbsenceByName{10 * 60'000};
-// GitHub removes an ephemeral runner that is offline after a day, so a debt at a target that is not served
-// any more ends by itself.
-inline constexpr domain::Millis kForgottenByGithub{26LL * 60 * 60'000};
+// GitHub removes an ephemeral runner that was offline for a day. After this long a debt of a target that is
+// not configured any more is given up.
+inline constexpr domain::Millis kForgetDebt{26LL * 3600 * 1000};
+
+// How long a removed runtime is looked at for what a late child of the job makes there, since the last
+// sighting.
+inline constexpr domain::Millis kResidueWatch{3'600'000};
 
 }  // namespace agent::lifecycle

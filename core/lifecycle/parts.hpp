@@ -5,6 +5,13 @@
 
 namespace agent::lifecycle {
 
+inline bool is_isolated(const domain::Attempt& attempt) {
+  return attempt.policy.provider_kind == domain::ProviderKind::isolated;
+}
+
+// True in the states of a launch that has not handed its secret over.
+bool awaits_handoff(domain::State state);
+
 // Names the effect in the row and orders it. Must not be called while another one is pending.
 void issue(Step& out, domain::EffectKind kind, const domain::Instant& now);
 
@@ -27,7 +34,8 @@ void note_unanswered(domain::Attempt& attempt, const domain::Pending& answered, 
 // A registration came that nobody waited for: its removal is owed.
 void owe(Step& out, domain::RunnerId runner);
 
-// Counts one more failed try of ending, destroying or scrubbing, and when the next one is due.
+// Counts one more failed try of ending, destroying or scrubbing, and when the next one is due. A sandbox that
+// was being destroyed is deferred until then.
 void retry_cleanup(domain::Attempt& attempt, const domain::Instant& now);
 
 // The answer to the effect that was pending. (launch.cpp, ending.cpp)

@@ -208,6 +208,14 @@ Performed Performer::scrub(Call& call, const Attempt& attempt) {
   return {event::Scrubbed{}, {}, {}};
 }
 
+Performer::Swept Performer::sweep(Call& call, const Attempt& attempt) {
+  auto removed = workspace::remove_runtime(attempt.policy.root, runtime_name(attempt),
+                                           [&call] { return call.cancelled(); });
+  // Without its root there is nothing of it either.
+  if (!removed) return {.found = removed.error().code != ErrorCode::not_found, .removed = false};
+  return {.found = removed->entries > 0 || !removed->complete, .removed = removed->complete};
+}
+
 // No held process was ever journalled for a native attempt without an identity, so nothing of it can run.
 EnvironmentLook Performer::look(Call& call, const Attempt& attempt) {
   if (attempt.policy.provider_kind == domain::ProviderKind::native && !attempt.process) {

@@ -56,6 +56,12 @@ class Performer {
   Performed deregister(plugin::Call& call, const domain::Attempt& attempt);
   Performed scrub(plugin::Call& call, const domain::Attempt& attempt);
 
+  // Whether something is where the attempt's runtime was removed; what is there is removed.
+  struct Swept {
+    bool found = false, removed = false;
+  };
+  Swept sweep(plugin::Call& call, const domain::Attempt& attempt);
+
   EnvironmentLook look(plugin::Call& call, const domain::Attempt& attempt);
 
  private:

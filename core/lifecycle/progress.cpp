@@ -16,18 +16,22 @@ bool due(const domain::Retry& retry, const domain::Instant& now) {
   return retry.tries == 0 || domain::reached(retry.due, now);
 }
 
+domain::FailureReason given_up_at(EffectKind step) {
+  switch (step) {
+    case EffectKind::acquire_package:
+    case EffectKind::materialize: return domain::FailureReason::package_unavailable;
+    case EffectKind::register_runner: return domain::FailureReason::jit_request_failed;
+    default: return domain::FailureReason::process_start_failed;
+  }
+}
+
 void progress_launch(Step& out, const Context& context) {
   Attempt& attempt = out.attempt;
   if (attempt.launch_retry.tries == 0 || !domain::reached(attempt.launch_retry.due, context.now)) return;
   const auto next = next_launch_step(attempt);
   if (!next) return;
   if (!context.demand_persists || !context.launching_allowed) {
-    const bool asked = attempt.jit_requested_at.has_value();
-    const auto reason = *next == EffectKind::acquire_package || *next == EffectKind::materialize
-                            ? domain::FailureReason::package_unavailable
-                        : asked ? domain::FailureReason::jit_request_failed
-                                : domain::FailureReason::process_start_failed;
-    conclude(out, {.kind = domain::OutcomeKind::failed, .reason = reason}, context);
+    conclude(out, {.kind = domain::OutcomeKind::failed, .reason = given_up_at(*next)}, context);
     return;
   }
   // A registration is never asked for twice blindly: what the first request may have left is removed by name
@@ -45,14 +49,20 @@ void progress_termination(Step& out, const Context& context) {
 
 void progress_ending(Step& out, const Context& context) {
   Attempt& attempt = out.attempt;
-  const bool outlived = attempt.state == State::cleaned && !context.target_served &&
-                        domain::elapsed(attempt.changed_at, context.now) >= kForgottenByGithub;
-  if (outlived) attempt.deregistration_owed = false;
+  const bool forgiven = !context.target_configured && attempt.state == State::cleaned &&
+                        attempt.deregistration_retry.tries > 0 &&
+                        domain::elapsed(attempt.changed_at, context.now) >= kForgetDebt;
+  if (attempt.deregistration_owed && forgiven) {
+    attempt.deregistration_owed = false;
+    attempt.deregistration_retry = {};
+  }
   if (attempt.deregistration_owed && due(attempt.deregistration_retry, context.now)) {
     issue(out, EffectKind::deregister, context.now);
     return;
   }
   if (attempt.state == State::cleaned || !due(attempt.cleanup_retry, context.now)) return;
+  if (is_isolated(attempt) && attempt.state != State::destroying)
+    (void)domain::transition(attempt, State::destroying, context.now);
   issue(out, attempt.environment_removed ? EffectKind::scrub : EffectKind::destroy, context.now);
 }
 

@@ -24,6 +24,7 @@ std::string_view to_string(Event event) {
     case Event::cleanup_deferred: return "cleanup_deferred";
     case Event::deregistration_deferred: return "deregistration_deferred";
     case Event::deregistration_dropped: return "deregistration_dropped";
+    case Event::residue_found: return "residue_found";
     case Event::launch_timing: return "launch_timing";
     case Event::policy_held: return "policy_held";
     case Event::policy_released: return "policy_released";
@@ -71,6 +72,7 @@ std::string_view to_string(Field field) {
     case Field::count: return "count";
     case Field::digest: return "digest";
     case Field::out_of_memory: return "out_of_memory";
+    case Field::removed: return "removed";
   }
   return "";
 }

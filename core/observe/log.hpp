@@ -37,6 +37,7 @@ enum class Event {
   cleanup_deferred,
   deregistration_deferred,
   deregistration_dropped,
+  residue_found,
   launch_timing,
   policy_held,
   policy_released,
@@ -83,6 +84,7 @@ enum class Field {
   count,
   digest,
   out_of_memory,
+  removed,
 };
 std::string_view to_string(Field field);
 

@@ -8,10 +8,8 @@
 
 namespace agent::plugin {
 
-// What the child prints when it begins a step, so that its parent can say where a child came to its end.
-inline constexpr char stage_mark = '@';
-// The last of them. An exit code alone proves nothing: a plugin can end the process with any.
-inline constexpr const char* stage_done = "Done";
+// The step in which nothing of a configuration has reached the plugin yet.
+inline constexpr const char* stage_loading = "Loading it";
 // Its exit code when the plugin was refused in one sentence; whatever else ends it is the plugin's doing.
 inline constexpr int check_refused = 97;
 

@@ -18,17 +18,26 @@ class ConfigChecker {
   struct Findings {
     std::string plugin;                   // what is wrong with the choice of the plugin; empty: nothing
     std::vector<SchemaProblem> problems;  // of the configuration, missing secrets too
+    // Why the configuration could not be looked at: names the library; empty: it was.
+    std::string unchecked;
+    bool plugins_fault = false;  // or its file's; then the start refuses the instance for the same reason
   };
-  // Nothing about a plugin that is missing or cannot be loaded: that is no fault of the configuration, and
+  // Nothing about a plugin that is missing or may not be loaded: that is no fault of the configuration, and
   // `status` and the start say it.
   Findings check(const InstanceSpec& spec);
 
  private:
-  std::string schema_of(const InstanceSpec& spec, const Discovered& found, const std::string& interface);
+  domain::Result<std::string> schema_of(const InstanceSpec& spec, const Discovered& found,
+                                        const std::string& interface);
+  domain::Result<std::string> ask(const InstanceSpec& spec, const Discovered& found);
 
   const HostOptions& options_;
   std::vector<Discovered> discovered_;
-  std::map<std::string, std::string> schemas_;  // by path: what the child said
+  struct Asked {
+    std::string digest;
+    domain::Result<std::string> said;
+  };
+  std::map<std::string, Asked> asked_;  // by path
 };
 
 // One key of a component's configuration, as its schema describes it.

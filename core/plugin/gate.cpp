@@ -139,6 +139,7 @@ rmgr_status Gate::text(rmgr_str in, std::string& out, std::size_t most) {
   bytes_ += in.size;
   if (bytes_ > most_call_bytes) return violation("more than 16 MiB of text in one answer");
   const std::string_view view = in.data == nullptr ? std::string_view{} : std::string_view{in.data, in.size};
+  const InPluginAgain its_memory;
   if (!is_utf8(view)) return violation("a text that is not UTF-8");
   out = view;
   return RMGR_OK;
@@ -155,10 +156,14 @@ std::int64_t Gate::remaining_ms(void* ctx) noexcept {
 }
 
 std::uint64_t Gate::on_cancel(void* ctx, void(RMGR_CALL* fn)(void*), void* arg) noexcept {
+  const auto& gate = *static_cast<Gate*>(ctx);
   const Pass pass(*static_cast<Gate*>(ctx));
   if (pass.call() == nullptr || fn == nullptr) return 0;
   try {
-    return pass.call()->on_cancel([fn, arg] { fn(arg); });
+    return pass.call()->on_cancel([fn, arg, digest = gate.digest_] {
+      const InCallOf blame(digest);
+      fn(arg);
+    });
   } catch (const std::bad_alloc&) {
     return 0;
   }
@@ -190,7 +195,8 @@ rmgr_status TextGate::write(void* ctx, rmgr_str item) noexcept {
     rmgr_status status = gate.count_item();
     std::string copy;
     if (status == RMGR_OK) status = gate.text(item, copy);
-    return status == RMGR_OK ? static_cast<TextGate&>(gate).take_(gate, std::move(copy)) : status;
+    if (status != RMGR_OK) return status;
+    return as_host([&] { return static_cast<TextGate&>(gate).take_(gate, std::move(copy)); });
   });
 }
 

@@ -13,6 +13,7 @@
 
 #include "domain/result.hpp"
 #include "plugin/call.hpp"
+#include "plugin/crash_note.hpp"
 #include "plugin/text.hpp"
 #include "rmgr/abi/base.h"
 
@@ -34,6 +35,9 @@ class Gate {
 
   [[nodiscard]] const rmgr_call* call() const { return &abi_call_; }
   [[nodiscard]] const rmgr_error* error() const { return &abi_error_; }
+
+  // Whose call it is, for crash notes: what the plugin wants to have called at cancel runs in its name.
+  void belongs_to(const std::string& digest) { digest_ = digest; }
 
   // Ends the call: waits for writes in progress, and answers what the plugin's status means. A broken rule
   // outweighs the status, and so does the reason for which the host itself refused an item.
@@ -103,6 +107,7 @@ class Gate {
   std::mutex data_;  // everything below
   std::string subject_;
   std::string correlation_;
+  std::string digest_;  // set before the plugin sees the gate
   std::string message_;
   std::chrono::milliseconds retry_after_{0};
   bool explained_ = false;
@@ -132,7 +137,8 @@ class ItemGate final : public Gate {
       if (item == nullptr || item->struct_size < sizeof(Item))
         return gate.violation("an item without its size");
       const rmgr_status counted = gate.count_item();
-      return counted == RMGR_OK ? static_cast<ItemGate&>(gate).take_(gate, *item) : counted;
+      if (counted != RMGR_OK) return counted;
+      return as_host([&] { return static_cast<ItemGate&>(gate).take_(gate, *item); });
     });
   }
   void release() override { take_ = nullptr; }

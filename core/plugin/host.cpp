@@ -18,7 +18,7 @@ namespace {
 using domain::Error;
 using domain::ErrorCode;
 
-constexpr std::int64_t quarantine_after = 2;  // loadings in a row that a crash left over
+constexpr std::int64_t quarantine_after = 2;  // crashes in a row
 
 bool usable_name(const std::string& name) {
   return !name.empty() && name.size() <= 64 && name.front() != '.' &&
@@ -43,8 +43,17 @@ struct Entry {
 
 struct Loaded {
   std::shared_ptr<Library> library;  // null before it is loaded
-  std::string path, version, digest;
+  HashedFile file;
+  std::string version;
 };
+
+// What was hashed, tried and loaded must be one file.
+Result<void> still_that_file(const InstanceSpec& spec, const HashedFile& file) {
+  if (file.unchanged()) return {};
+  return plugin_error(
+      ErrorCode::retry, spec.plugin,
+      "the library " + file.path() + " was replaced or changed while it was in use; start the agent again.");
+}
 
 }  // namespace
 
@@ -78,7 +87,7 @@ struct PluginHost::State {
 
   Result<Discovered> find(const std::string& id) const;
   Result<Loaded> locate(const InstanceSpec& spec) const;
-  Result<void> admit(const InstanceSpec& spec, const Loaded& located) const;
+  Result<void> admit(const InstanceSpec& spec, const HashedFile& file) const;
   Result<void> load(const InstanceSpec& spec, Loaded& located);
   Result<void> make(const InstanceSpec& spec, Loaded& located, Entry& entry);
   Result<void> fill(const InstanceSpec& spec, Entry& entry);
@@ -108,46 +117,47 @@ Result<Loaded> PluginHost::State::locate(const InstanceSpec& spec) const {
   } else {
     Result<Discovered> discovered = find(spec.plugin);
     if (!discovered) return discovered.error();
-    Result<std::string> digest = file_digest(discovered->path);
-    if (!digest) return digest.error();
-    located = {.library = nullptr,
-               .path = discovered->path,
-               .version = discovered->manifest.version,
-               .digest = std::move(*digest)};
+    Result<HashedFile> file = HashedFile::read(discovered->path);
+    if (!file) return file.error();
+    located = {.library = nullptr, .file = std::move(*file), .version = discovered->manifest.version};
   }
-  if (spec.sha256 && *spec.sha256 != located.digest)
+  if (spec.sha256 && *spec.sha256 != located.file.digest())
     return plugin_error(ErrorCode::invalid, spec.plugin,
-                        "its SHA-256 is " + located.digest +
+                        "its SHA-256 is " + located.file.digest() +
                             " and the configuration pins another; install the pinned build "
                             "or correct the pin.");
   return located;
 }
 
-// Tries it in a child, and refuses what a crash of the daemon was left over from.
-Result<void> PluginHost::State::admit(const InstanceSpec& spec, const Loaded& located) const {
-  if (!options.checker.empty()) {
-    const Result<void> checked = check_in_child({.program = options.checker,
-                                                 .library = located.path,
-                                                 .plugin = spec.plugin,
-                                                 .interface = interface_of(spec.kind),
-                                                 .instance = spec.name.str(),
-                                                 .config_json = spec.config_json,
-                                                 .patience = options.checker_patience});
-    if (!checked) return plugin_error(checked.error().code, spec.plugin, checked.error().message);
+// Refuses what the daemon crashed in, and what does not go well in a child.
+Result<void> PluginHost::State::admit(const InstanceSpec& spec, const HashedFile& file) const {
+  if (options.record.crashes) {
+    const Result<std::int64_t> crashes = options.record.crashes(file.digest());
+    if (!crashes) return crashes.error();
+    if (*crashes >= quarantine_after)
+      return plugin_error(ErrorCode::denied, spec.plugin,
+                          "the daemon crashed in it twice in a row, so this file is quarantined; install "
+                          "another build of it, or run `runner-manager plugin release " +
+                              spec.plugin + "` to try this one again.");
   }
-  if (!options.marks.begin) return {};
-  const Result<std::int64_t> left_over = options.marks.begin(located.digest);
-  if (!left_over) return left_over.error();
-  if (*left_over < quarantine_after) return {};
-  return plugin_error(ErrorCode::denied, spec.plugin,
-                      "the daemon ended in it twice in a row, so this file is quarantined; install another "
-                      "build of it, or run `runner-manager plugin release " +
-                          spec.plugin + "` to try this one again.");
+  if (options.checker.empty()) return {};
+  const Result<void> checked = check_in_child({.program = options.checker,
+                                               .library = file.path(),
+                                               .plugin = spec.plugin,
+                                               .interface = interface_of(spec.kind),
+                                               .instance = spec.name.str(),
+                                               .config_json = spec.config_json,
+                                               .patience = options.checker_patience});
+  if (!checked) return plugin_error(checked.error().code, spec.plugin, checked.error().message);
+  return {};
 }
 
 Result<void> PluginHost::State::load(const InstanceSpec& spec, Loaded& located) {
+  if (Result<void> same = still_that_file(spec, located.file); !same) return same;
   if (located.library) return {};
-  Result<std::shared_ptr<Library>> library = Library::load(located.path, spec.plugin, ports);
+  Result<std::shared_ptr<Library>> library =
+      Library::load(located.file.path(), spec.plugin, ports, located.file.digest());
+  if (Result<void> same = still_that_file(spec, located.file); !same) return same;
   if (!library) return plugin_error(library.error().code, spec.plugin, library.error().message);
   if ((*library)->version() != located.version)
     return plugin_error(ErrorCode::invalid, spec.plugin,
@@ -158,7 +168,7 @@ Result<void> PluginHost::State::load(const InstanceSpec& spec, Loaded& located) 
   log.write(observe::Level::info, observe::Event::plugin_loaded,
             {{observe::Field::plugin, spec.plugin},
              {observe::Field::version, located.version},
-             {observe::Field::digest, located.digest}});
+             {observe::Field::digest, located.file.digest()}});
   return {};
 }
 
@@ -210,10 +220,10 @@ Result<void> PluginHost::State::make(const InstanceSpec& spec, Loaded& located, 
   const Result<const rmgr_component*> component = located.library->component(interface_of(spec.kind));
   if (!component) return plugin_error(ErrorCode::invalid, spec.plugin, component.error().message);
   const Result<std::string> config =
-      fit_config(spec.name.str(), spec.plugin, view_of((*component)->config_schema()), spec.config_json);
+      fit_config(spec.name.str(), spec.plugin, located.library->schema_of(**component), spec.config_json);
   if (!config) return config.error();
-  Result<std::shared_ptr<Instance>> instance =
-      Instance::create(located.library, ports, spec.plugin, spec.name, **component, *config, located.digest);
+  Result<std::shared_ptr<Instance>> instance = Instance::create(
+      located.library, ports, spec.plugin, spec.name, **component, *config, located.file.digest());
   if (!instance) return instance.error();
   const std::uint32_t flags = (*instance)->flags();
   const Result<std::shared_ptr<void>> facade = make_facade(spec.kind, std::move(*instance), entry);
@@ -232,13 +242,9 @@ Result<void> PluginHost::State::fill(const InstanceSpec& spec, Entry& entry) {
                  {}};
   Result<Loaded> located = locate(spec);
   if (!located) return located.error();
-  if (Result<void> admitted = admit(spec, *located); !admitted) return admitted;
-  // The mark of admit() stays only if the daemon does not come back from here.
-  const Result<void> made = make(spec, *located, entry);
-  if (options.marks.end) {
-    const Result<void> ended = options.marks.end(located->digest);
-    if (made && !ended) return ended;
-  }
+  if (Result<void> admitted = admit(spec, located->file); !admitted) return admitted;
+  Result<void> made = make(spec, *located, entry);
+  if (made && options.record.in_use) options.record.in_use(located->file.digest());
   return made;
 }
 

@@ -62,11 +62,12 @@ class ProcessPort {
   virtual Result<void> forget(std::string_view key) = 0;
 };
 
-// The journal's loading marks, called from the thread that loads.
-struct LoadingMarks {
-  std::function<Result<std::int64_t>(std::string_view digest)>
-      begin;  // how often it was left over from a crash
-  std::function<Result<void>(std::string_view digest)> end;
+// What is known of crashes in earlier runs, called from the thread that loads. Either may be empty.
+struct CrashRecord {
+  // How often in a row the daemon crashed in a call of that file. Only a look.
+  std::function<Result<std::int64_t>(std::string_view digest)> crashes;
+  // From here on the file has a part in how this run goes: an instance of it was made.
+  std::function<void(std::string_view digest)> in_use;
 };
 
 struct HostOptions {
@@ -74,7 +75,7 @@ struct HostOptions {
   std::string work_directory;  // parent of the instances' own directories
   KvPort* kv = nullptr;
   ProcessPort* process = nullptr;
-  LoadingMarks marks;
+  CrashRecord record;
   AbiVersion abi;                // tests only: the version that this host claims to offer
   bool trust_any_owner = false;  // tests only: skip the owner and mode checks
   std::string checker;  // rmgr-plugin-check: loads each new library in a child first; empty: no such check

@@ -46,9 +46,9 @@ class Instance {
   // Runs `function`, which calls the plugin and answers its status, as a call of this instance.
   template <class Function>
   Result<void> run(const std::shared_ptr<Gate>& gate, Function&& function) {
-    const InCallOf blame(digest_);
+    gate->belongs_to(digest_);
     services_.threads().enter();
-    const rmgr_status status = function();
+    const rmgr_status status = in_plugin(function);
     services_.threads().leave();
     Result<void> result = gate->close(status);
     retire(gate);
@@ -56,6 +56,12 @@ class Instance {
   }
 
  private:
+  // The call alone; what is done with its answer is the host's.
+  template <class Function>
+  rmgr_status in_plugin(Function& function) const {
+    const InCallOf blame(digest_);
+    return function();
+  }
   Instance(std::shared_ptr<Library> library, std::shared_ptr<Ports> ports, const std::string& plugin,
            const domain::InstanceName& name, const rmgr_component& component, std::string digest);
   // Keeps closed gates for a while, for plugins that use one late.

@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "plugin/crash_note.hpp"
+
 namespace agent::plugin {
 namespace {
 
@@ -31,6 +33,7 @@ Clock::time_point from(Clock::time_point start, Millis span) {
 void cancel_aside(std::vector<std::shared_ptr<Call>> calls) {
   if (calls.empty()) return;
   std::thread([calls = std::move(calls)] {
+    const AlternateStack stack;
     for (const auto& call : calls)
       call->cancel();
   }).detach();
@@ -104,6 +107,7 @@ struct Lane::State {
 };
 
 void Lane::State::run_worker() {
+  const AlternateStack stack;
   std::unique_lock lock(mutex);
   while (true) {
     work.wait(lock, [&] { return closed || (!queue.empty() && overdue == 0); });
@@ -182,6 +186,7 @@ Clock::time_point Lane::State::look(Clock::time_point now, std::vector<std::shar
 }
 
 void Lane::State::run_watch() {
+  const AlternateStack stack;
   std::unique_lock lock(mutex);
   while (true) {
     std::vector<std::shared_ptr<Call>> to_cancel;

@@ -6,6 +6,7 @@
 #include <boost/dll/shared_library.hpp>
 #include <cstring>
 
+#include "plugin/crash_note.hpp"
 #include "plugin/gate.hpp"
 
 namespace agent::plugin {
@@ -76,7 +77,8 @@ Result<void> check_entry(const rmgr_plugin_entry_t& entry, std::string_view id, 
 }
 
 Result<std::shared_ptr<Library>> Library::load(const std::string& path, const std::string& id,
-                                               std::shared_ptr<Ports> ports) {
+                                               std::shared_ptr<Ports> ports, const std::string& digest) {
+  const InCallOf blame(digest);
   const Result<const rmgr_plugin_entry_t*> entry = map_library(path);
   if (!entry) return entry.error();
   const Result<void> sound = check_entry(**entry, id, ports->abi());
@@ -89,10 +91,13 @@ Result<std::shared_ptr<Library>> Library::load(const std::string& path, const st
     return refuse("It refused to start: " +
                   (reason.message.empty() ? "it did not say why (status " + std::to_string(status) + ")."
                                           : reason.message));
-  return std::shared_ptr<Library>(new Library(*entry, std::move(services)));
+  return std::shared_ptr<Library>(new Library(*entry, std::move(services), digest));
 }
 
-Library::~Library() { entry_->deinit(); }
+Library::~Library() {
+  const InCallOf blame(digest_);
+  entry_->deinit();
+}
 
 std::string Library::version() const { return name_from(entry_->descriptor->version); }
 
@@ -105,6 +110,7 @@ std::vector<std::string> Library::interfaces() const {
 }
 
 Result<const rmgr_component*> Library::component(const std::string& interface) const {
+  const InCallOf blame(digest_);
   const void* const found = entry_->get_interface(interface.c_str());
   if (found == nullptr) return refuse("It does not offer the interface " + interface + ".");
   const auto* const component = static_cast<const rmgr_component*>(found);
@@ -112,6 +118,11 @@ Result<const rmgr_component*> Library::component(const std::string& interface) c
       component->create == nullptr || component->destroy == nullptr)
     return refuse("Its interface " + interface + " is incomplete; build it anew.");
   return component;
+}
+
+std::string Library::schema_of(const rmgr_component& component) const {
+  const InCallOf blame(digest_);
+  return std::string(view_of(component.config_schema()));
 }
 
 }  // namespace agent::plugin

@@ -19,9 +19,11 @@ domain::Result<void> check_entry(const rmgr_plugin_entry_t& entry, std::string_v
 
 class Library {
  public:
-  // Loads, checks the entry, then runs init. `path` is absolute and canonical.
+  // Loads, checks the entry, then runs init. `path` is absolute and canonical; `digest` is the file's, for
+  // crash notes; "" for none.
   static domain::Result<std::shared_ptr<Library>> load(const std::string& path, const std::string& id,
-                                                       std::shared_ptr<Ports> ports);
+                                                       std::shared_ptr<Ports> ports,
+                                                       const std::string& digest);
   ~Library();  // deinit; every instance is gone, because each keeps its library
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
@@ -31,12 +33,14 @@ class Library {
   // The head of an interface that the library offers, checked; an error if it does not or if the struct is
   // too short.
   [[nodiscard]] domain::Result<const rmgr_component*> component(const std::string& interface) const;
+  [[nodiscard]] std::string schema_of(const rmgr_component& component) const;
 
  private:
-  Library(const rmgr_plugin_entry_t* entry, std::unique_ptr<Services> services)
-      : entry_(entry), services_(std::move(services)) {}
+  Library(const rmgr_plugin_entry_t* entry, std::unique_ptr<Services> services, std::string digest)
+      : entry_(entry), services_(std::move(services)), digest_(std::move(digest)) {}
   const rmgr_plugin_entry_t* entry_;
   std::unique_ptr<Services> services_;
+  std::string digest_;
 };
 
 }  // namespace agent::plugin

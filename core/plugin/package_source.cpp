@@ -30,7 +30,7 @@ class FetchGate final : public Gate {
       if (self.begun_) return gate.violation("a second begin");
       if (total < -1) return gate.violation("a negative size");
       self.begun_ = true;
-      return self.passed(self.receiver_->begin(total, text, restarted != 0));
+      return self.passed(as_host([&] { return self.receiver_->begin(total, text, restarted != 0); }));
     });
   }
   static rmgr_status RMGR_CALL chunk(void* ctx, const std::uint8_t* bytes, std::size_t size) noexcept {
@@ -40,7 +40,8 @@ class FetchGate final : public Gate {
       if (size > most_chunk || (size > 0 && bytes == nullptr))
         return gate.violation("a chunk of unusable size");
       if (self.stopped_) return RMGR_E_CANCELLED;
-      return self.passed(self.receiver_->chunk({reinterpret_cast<const char*>(bytes), size}));
+      const std::string_view chunk(reinterpret_cast<const char*>(bytes), size);
+      return self.passed(as_host([&] { return self.receiver_->chunk(chunk); }));
     });
   }
   rmgr_status passed(const Result<void>& taken) {

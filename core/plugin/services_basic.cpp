@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "plugin/crash_note.hpp"
 #include "plugin/gate.hpp"
 #include "plugin/secrets.hpp"
 #include "plugin/services.hpp"
@@ -35,6 +36,7 @@ void RMGR_CALL log_write(void* ctx, std::int32_t level, rmgr_str message) noexce
     const std::string_view given = view_of(message);
     const std::string line = one_line(given.substr(0, most_log_text), most_log_text);
     services.ports().with_log([&](observe::Log& log) {
+      const InHostCode host;
       log.write(level_of(level), observe::Event::plugin_message,
                 {{observe::Field::plugin, services.plugin()},
                  {observe::Field::instance, services.instance().str()},
@@ -64,6 +66,7 @@ struct Sleeper {
 };
 
 void RMGR_CALL wake(void* arg) noexcept {
+  const InHostCode host;
   auto* sleeper = static_cast<Sleeper*>(arg);
   const std::lock_guard lock(sleeper->mutex);
   sleeper->cancelled = true;
@@ -96,8 +99,12 @@ rmgr_status RMGR_CALL secret_use(void* /*ctx*/, rmgr_str reference,
   return at_boundary([&]() -> rmgr_status {
     if (use == nullptr) return RMGR_E_INVALID;
     rmgr_status answer = RMGR_E_INTERNAL;
-    const auto read = with_secret(view_of(reference), [&](std::string_view value) {
-      answer = use(arg, {value.data(), value.size()});
+    const std::string wanted(view_of(reference));
+    const auto read = as_host([&] {
+      return with_secret(wanted, [&](std::string_view value) {
+        const InPluginAgain plugin;
+        answer = use(arg, {value.data(), value.size()});
+      });
     });
     return read ? answer : explain(error, read.error());
   });

@@ -3,6 +3,7 @@
 #include <limits>
 #include <optional>
 
+#include "plugin/crash_note.hpp"
 #include "plugin/gate.hpp"
 #include "plugin/services.hpp"
 
@@ -78,7 +79,7 @@ rmgr_status RMGR_CALL spawn_held(void* ctx, const rmgr_call* context, const rmgr
       return explain(error, bad_request("the environment must consist of plain texts"));
     if (!copy_account(spec->uid, request.uid) || !copy_account(spec->gid, request.gid))
       return explain(error, bad_request("uid and gid must be -1 or an account's number"));
-    const auto identity = port.spawn_held(call, request);
+    const auto identity = as_host([&] { return port.spawn_held(call, request); });
     if (!identity) return explain(error, identity.error());
     const rmgr_process_identity item{sizeof(rmgr_process_identity), 0, identity->pid, identity->start_token,
                                      to_abi(identity->boot_id.str())};
@@ -96,7 +97,8 @@ rmgr_status RMGR_CALL release(void* ctx, const rmgr_call* context, rmgr_str key,
       return explain(error, bad_request("key, identity or secret is unusable"));
     const std::string_view value =
         secret.size == 0 ? std::string_view{} : std::string_view{secret.bytes, secret.size};
-    const auto released = port.release(call, view_of(key), *who, view_of(secret_name), value);
+    const auto released =
+        as_host([&] { return port.release(call, view_of(key), *who, view_of(secret_name), value); });
     return released ? RMGR_OK : explain(error, released.error());
   });
 }
@@ -121,7 +123,7 @@ rmgr_status RMGR_CALL inspect(void* ctx, const rmgr_call* context, rmgr_str key,
     if (!who || !usable_key(key) || state == nullptr || state->struct_size < sizeof(rmgr_process_state))
       return explain(error, bad_request("key, identity or state is unusable"));
     int signal = 0;
-    const auto seen = port.inspect(call, view_of(key), *who, signal);
+    const auto seen = as_host([&] { return port.inspect(call, view_of(key), *who, signal); });
     if (!seen) return explain(error, seen.error());
     state->state = state_of(seen->view);
     if (state->state == 0)
@@ -142,7 +144,7 @@ rmgr_status RMGR_CALL stop(void* ctx, const rmgr_call* context, rmgr_str key,
     if (!who || !usable_key(key)) return explain(error, bad_request("key or identity is unusable"));
     // Never longer than the call may last, whatever was asked for.
     const domain::Millis grace{std::clamp(grace_ms, std::int64_t{0}, call.remaining().count())};
-    const auto stopped = port.stop(call, view_of(key), *who, grace);
+    const auto stopped = as_host([&] { return port.stop(call, view_of(key), *who, grace); });
     return stopped ? RMGR_OK : explain(error, stopped.error());
   });
 }
@@ -152,7 +154,7 @@ rmgr_status RMGR_CALL forget(void* ctx, rmgr_str key, const rmgr_error* error) n
     if (!usable_key(key)) return explain(error, bad_request("the key is unusable"));
     rmgr_status status = RMGR_E_UNSUPPORTED;
     of(ctx).ports().with_process([&](ProcessPort& port) {
-      const auto forgotten = port.forget(view_of(key));
+      const auto forgotten = as_host([&] { return port.forget(view_of(key)); });
       status = forgotten ? RMGR_OK : explain(error, forgotten.error());
     });
     return status;

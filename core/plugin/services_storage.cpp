@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "plugin/crash_note.hpp"
 #include "plugin/gate.hpp"
 #include "plugin/services.hpp"
 
@@ -36,7 +37,7 @@ rmgr_status with_store(void* ctx, Use&& use) noexcept {
 rmgr_status RMGR_CALL kv_get(void* ctx, rmgr_str key, const rmgr_text_sink* value) noexcept {
   return with_store(ctx, [&](KvPort& kv, const domain::InstanceName& name) -> rmgr_status {
     if (!usable(view_of(key)) || value == nullptr) return RMGR_E_INVALID;
-    const auto found = kv.get(name, view_of(key));
+    const auto found = as_host([&] { return kv.get(name, view_of(key)); });
     if (!found) return to_status(found.error().code);
     if (!found->has_value()) return RMGR_E_NOT_FOUND;
     return value->write(value->ctx, to_abi(**found));
@@ -47,7 +48,7 @@ rmgr_status RMGR_CALL kv_put(void* ctx, rmgr_str key, rmgr_str value) noexcept {
   return with_store(ctx, [&](KvPort& kv, const domain::InstanceName& name) -> rmgr_status {
     const std::string_view text = view_of(value);
     if (!usable(view_of(key)) || text.size() > most_text_bytes || !is_utf8(text)) return RMGR_E_INVALID;
-    const auto put = kv.put(name, view_of(key), text);
+    const auto put = as_host([&] { return kv.put(name, view_of(key), text); });
     return put ? RMGR_OK : to_status(put.error().code);
   });
 }
@@ -55,7 +56,7 @@ rmgr_status RMGR_CALL kv_put(void* ctx, rmgr_str key, rmgr_str value) noexcept {
 rmgr_status RMGR_CALL kv_remove(void* ctx, rmgr_str key) noexcept {
   return with_store(ctx, [&](KvPort& kv, const domain::InstanceName& name) -> rmgr_status {
     if (!usable(view_of(key))) return RMGR_E_INVALID;
-    const auto removed = kv.remove(name, view_of(key));
+    const auto removed = as_host([&] { return kv.remove(name, view_of(key)); });
     return removed ? RMGR_OK : to_status(removed.error().code);
   });
 }
@@ -63,7 +64,7 @@ rmgr_status RMGR_CALL kv_remove(void* ctx, rmgr_str key) noexcept {
 rmgr_status RMGR_CALL kv_list(void* ctx, rmgr_str prefix, const rmgr_text_sink* keys) noexcept {
   return with_store(ctx, [&](KvPort& kv, const domain::InstanceName& name) -> rmgr_status {
     if (view_of(prefix).size() > most_key || keys == nullptr) return RMGR_E_INVALID;
-    const auto found = kv.list(name, view_of(prefix));
+    const auto found = as_host([&] { return kv.list(name, view_of(prefix)); });
     if (!found) return to_status(found.error().code);
     for (const std::string& key : *found) {
       const rmgr_status status = keys->write(keys->ctx, to_abi(key));
@@ -100,7 +101,7 @@ rmgr_status RMGR_CALL work_directory_path(void* ctx, const rmgr_text_sink* sink,
     const std::string& parent = services.ports().work_directory();
     const std::string path = parent + "/" + services.instance().str();
     for (const std::string& each : {parent, path}) {
-      const auto made = own_directory(each);
+      const auto made = as_host([&] { return own_directory(each); });
       if (!made) return explain(error, made.error());
     }
     return sink->write(sink->ctx, to_abi(path));

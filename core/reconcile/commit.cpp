@@ -110,6 +110,7 @@ void Engine::keep(const AttemptId& id) {
   live.refusals = 0;
   if (refused_launches_.contains(id)) hold_policy(now);
   if (now.times.started && !before.times.started) forgive_policy(now.policy.name);
+  if (now.residue_until != before.residue_until) watch_residue(now);
   report(before, now, created);
 }
 

@@ -53,7 +53,7 @@ domain::Result<void> Engine::start(std::vector<domain::Policy> policies) {
     log_.write(Level::info, observe::Event::attempt_resumed,
                {{Field::attempt, id.str()}, {Field::state, word(live_[id].attempt.state)}});
   }
-  return {};
+  return load_residues();
 }
 
 void Engine::on_event(lifecycle::Event event) { inputs_.emplace_back(std::move(event)); }
@@ -61,6 +61,8 @@ void Engine::on_look(Look look) { inputs_.emplace_back(std::move(look)); }
 void Engine::on_inventory(Inventory inventory) { inputs_.emplace_back(std::move(inventory)); }
 void Engine::on_demand(DemandAnswer demand) { inputs_.emplace_back(std::move(demand)); }
 void Engine::on_readiness(ReadinessAnswer readiness) { inputs_.emplace_back(std::move(readiness)); }
+
+void Engine::on_residue(std::vector<ResidueSeen> seen) { inputs_.emplace_back(std::move(seen)); }
 
 void Engine::on_exit_hint(const domain::AttemptId& attempt) {
   const auto found = live_.find(attempt);
@@ -84,7 +86,7 @@ lifecycle::Context Engine::context_for(const Attempt& attempt) const {
   return {.now = world_.now(),
           .demand_persists = persists,
           .launching_allowed = !draining_,
-          .target_served = served};
+          .target_configured = served};
 }
 
 // What comes for an attempt whose row rests waits with it; looks and timers come again by themselves.
@@ -160,6 +162,8 @@ void Engine::take(Input& input) {
     take_inventory(*inventory);
   } else if (const auto* demand = std::get_if<DemandAnswer>(&input)) {
     take_demand(*demand);
+  } else if (const auto* residue = std::get_if<std::vector<ResidueSeen>>(&input)) {
+    take_residue(*residue);
   } else {
     take_readiness(std::get<ReadinessAnswer>(input));
   }
@@ -194,6 +198,7 @@ void Engine::turn() {
   if (!commit()) return;
   issue_staged();
   forget_settled();
+  sweep_due();
   prune_history();
   probe_due();
 }
@@ -269,6 +274,7 @@ std::optional<Instant> Engine::next_wakeup() const {
       consider(soonest, state.probed_at ? domain::after(*state.probed_at, options_.readiness_age) : now, now);
     }
   }
+  if (!draining_) consider(soonest, next_sweep(), now);
   return soonest;
 }
 

@@ -80,6 +80,7 @@ class Engine {
   void on_inventory(Inventory inventory);
   void on_demand(DemandAnswer demand);
   void on_readiness(ReadinessAnswer readiness);
+  void on_residue(std::vector<ResidueSeen> seen);
   void on_exit_hint(const domain::AttemptId& attempt);
   void poll_now(const TargetKey& target);
 
@@ -160,7 +161,14 @@ class Engine {
     std::optional<domain::Instant> demand_at;
     domain::LimitingFactor limited_by = domain::LimitingFactor::none;
   };
-  using Input = std::variant<lifecycle::Event, Look, Inventory, DemandAnswer, ReadinessAnswer>;
+  // A runtime that was removed and is still looked at.
+  struct Residue {
+    AttemptPointer attempt;
+    domain::Instant next_look;
+    std::int64_t failures = 0;  // in a row
+  };
+  using Input = std::variant<lifecycle::Event, Look, Inventory, DemandAnswer, ReadinessAnswer,
+                             std::vector<ResidueSeen>>;
 
   // engine.cpp
   bool park(const lifecycle::Event& event);
@@ -208,7 +216,6 @@ class Engine {
   void report_refused(const TargetKey& key, Target& target);
   [[nodiscard]] std::vector<domain::PolicyDemand> demands(const TargetKey& key) const;
   [[nodiscard]] bool competes(const PolicyState& state) const;
-  [[nodiscard]] std::set<std::int64_t> held_slots(const domain::Policy& policy) const;
   void consume_replacements(const TargetKey& key);
   void grant(PolicyState& state, std::int64_t count);
   // readiness.cpp
@@ -219,10 +226,17 @@ class Engine {
   void take_readiness(const ReadinessAnswer& answer);
   void hold_policy(const domain::Attempt& attempt);
   void forgive_policy(const domain::PolicyName& name);
+  // residue.cpp
+  domain::Result<void> load_residues();
+  void watch_residue(const domain::Attempt& attempt);
+  void sweep_due();
+  void take_residue(const std::vector<ResidueSeen>& seen);
+  void extend_watch(Residue& residue);
+  [[nodiscard]] std::optional<domain::Instant> next_sweep() const;
   // explain.cpp
   void explain_into(Explanation& out, const PolicyState& state) const;
   // reload.cpp
-  [[nodiscard]] std::string conflict_of(const domain::Policy& policy) const;
+  [[nodiscard]] std::vector<const domain::Attempt*> rows() const;
   void forget_unused_targets();
 
   EngineOptions options_;
@@ -231,6 +245,7 @@ class Engine {
   observe::Log& log_;
 
   std::map<domain::AttemptId, Live> live_;
+  std::map<domain::AttemptId, Residue> residues_;
   std::map<TargetKey, Target> targets_;
   std::map<domain::PolicyName, PolicyState> policies_;
   std::deque<Input> inputs_;

@@ -1,6 +1,7 @@
 // Who may start how many: the one allocator over all policies of the host.
 #include <algorithm>
 
+#include "domain/slots.hpp"
 #include "domain/state.hpp"
 #include "reconcile/engine.hpp"
 
@@ -96,17 +97,6 @@ bool Engine::competes(const PolicyState& state) const {
   return domain::elapsed(*state.demand_at, now) <= recent;
 }
 
-std::set<std::int64_t> Engine::held_slots(const domain::Policy& policy) const {
-  std::set<std::int64_t> held;
-  for (const auto& [id, live] : live_) {
-    const Attempt& attempt = live.attempt;
-    if (attempt.slot && attempt.policy.root == policy.root &&
-        domain::holds_slot(attempt.policy.workspace, attempt.state))
-      held.insert(*attempt.slot);
-  }
-  return held;
-}
-
 // What each policy that takes part asks for: those of this target, and those that compete with them.
 std::vector<domain::PolicyDemand> Engine::demands(const TargetKey& key) const {
   std::map<domain::PolicyName, domain::PolicyDemand> of;
@@ -124,12 +114,7 @@ std::vector<domain::PolicyDemand> Engine::demands(const TargetKey& key) const {
     demand.priority = policy.priority;
     demand.queued = state.queued.value_or(0);
     demand.blocked = blocked;
-    if (policy.workspace == domain::WorkspaceKind::persistent) {
-      const auto held = held_slots(policy);
-      const auto within = std::count_if(
-          held.begin(), held.end(), [&policy](std::int64_t slot) { return slot >= 1 && slot <= policy.max; });
-      demand.free_slots = policy.max - within;
-    }
+    if (domain::uses_slots(policy)) demand.free_slots = domain::count_free_slots(policy, rows());
   }
   std::set<domain::AttemptId> has_job;  // GitHub says so, whatever the last look saw
   for (const auto& [id, seen] : targets_.at(key).jobs) {
@@ -200,10 +185,11 @@ void Engine::grant(PolicyState& state, std::int64_t count) {
     attempt.generation = world_.mint_generation();
     attempt.policy = state.policy;
     attempt.runtime = state.policy.root + "/" + domain::runtime_directory_name(attempt.id);
-    if (state.policy.workspace == domain::WorkspaceKind::persistent) {
-      attempt.slot = domain::lowest_free_slot(held_slots(state.policy), state.policy.max);
+    if (domain::uses_slots(state.policy)) {
+      // What was granted in this turn holds its slot already.
+      attempt.slot = domain::free_slot(domain::held_slots(state.policy, rows()), state.policy.max);
       if (!attempt.slot) return;
-      attempt.runtime = state.policy.root + "/s" + std::to_string(*attempt.slot);
+      attempt.runtime = state.policy.root + "/" + domain::slot_directory_name(*attempt.slot);
     }
     attempt.times.demand_seen = now;
     log_.write(Level::info, observe::Event::attempt_granted,

@@ -1,6 +1,7 @@
 // What an operator changes while the agent runs.
 #include <algorithm>
 
+#include "domain/reload.hpp"
 #include "domain/state.hpp"
 #include "reconcile/engine.hpp"
 
@@ -9,42 +10,20 @@ namespace agent::reconcile {
 using domain::Error;
 using domain::ErrorCode;
 
-// The attempts of a policy are cleaned by what it was, so that must not change under them.
-std::string Engine::conflict_of(const domain::Policy& policy) const {
-  std::int64_t attempts = 0;
-  std::set<std::string> fields;
-  for (const auto& [id, live] : live_) {
-    const domain::Policy& was = live.attempt.policy;
-    if (was.name != policy.name || live.attempt.state == domain::State::cleaned) continue;
-    bool differs = false;
-    const auto compare = [&](bool same, const char* field) {
-      if (same) return;
-      differs = true;
-      fields.insert(field);
-    };
-    compare(was.target == policy.target, "target");
-    compare(was.gateway == policy.gateway, "gateway");
-    compare(was.provider == policy.provider && was.provider_kind == policy.provider_kind, "provider");
-    compare(was.workspace == policy.workspace, "workspace");
-    compare(was.root == policy.root, "root");
-    if (differs) ++attempts;
-  }
-  if (fields.empty()) return {};
-  std::string list;
-  for (const std::string& field : fields)
-    list += (list.empty() ? "" : ", ") + field;
-  return "policy '" + policy.name.str() + "' has " + std::to_string(attempts) +
-         (attempts == 1 ? " attempt that is" : " attempts that are") + " not cleaned, so its " + list +
-         " cannot change; drain it first, or give the new one another name";
+std::vector<const domain::Attempt*> Engine::rows() const {
+  std::vector<const domain::Attempt*> rows;
+  for (const auto& [id, live] : live_)
+    rows.push_back(&live.attempt);
+  return rows;
 }
 
 domain::Result<void> Engine::reload(EngineOptions options, std::vector<domain::Policy> policies) {
-  std::string conflicts;
-  for (const domain::Policy& policy : policies) {
-    const std::string conflict = conflict_of(policy);
-    if (!conflict.empty()) conflicts += (conflicts.empty() ? "" : "; ") + conflict;
+  if (const auto problems = domain::conflicts(policies, rows()); !problems.empty()) {
+    std::string all;
+    for (const std::string& problem : problems)
+      all += (all.empty() ? "" : "; ") + problem;
+    return Error{ErrorCode::invalid, all, {}};
   }
-  if (!conflicts.empty()) return Error{ErrorCode::invalid, conflicts, {}};
   options_ = options;
   std::map<domain::PolicyName, PolicyState> next;
   for (domain::Policy& policy : policies) {
@@ -91,11 +70,13 @@ domain::Result<void> Engine::forget(const domain::AttemptId& attempt) {
                  {}};
   }
   const Live& live = found->second;
-  if (live.attempt.pending || lifecycle::in_bring_up(live.attempt)) {
-    return Error{ErrorCode::busy,
-                 "something is in flight for attempt " + attempt.str() +
-                     "; try again when it has ended, or start the agent again if it never ends",
-                 {}};
+  if (lifecycle::in_bring_up(live.attempt)) {
+    return Error{
+        ErrorCode::busy,
+        "attempt " + attempt.str() +
+            " is being launched; try again when that has ended, or start the agent again if it never "
+            "ends",
+        {}};
   }
   if (live.seen == domain::EnvironmentView::starting || live.seen == domain::EnvironmentView::running) {
     return Error{ErrorCode::denied,
@@ -108,8 +89,7 @@ domain::Result<void> Engine::forget(const domain::AttemptId& attempt) {
                      " any more; what is left of it is removed or deregistered as soon as that is possible",
                  {}};
   }
-  inputs_.emplace_back(
-      lifecycle::Event{.attempt = attempt, .seq = 0, .body = lifecycle::event::ProvedGone{}});
+  inputs_.emplace_back(lifecycle::Event{.attempt = attempt, .seq = 0, .body = lifecycle::event::Forgotten{}});
   return {};
 }
 

@@ -90,6 +90,13 @@ struct ReadinessAnswer {
   std::string note;    // what the operator should know although it is ready
 };
 
+// What was found where a runtime was removed.
+struct ResidueSeen {
+  domain::AttemptId attempt;
+  bool found = false;    // something was there again, or nobody can tell
+  bool removed = false;  // and nothing of it is left
+};
+
 class World {
  public:
   virtual ~World() = default;
@@ -106,6 +113,9 @@ class World {
   virtual void probe(const domain::Policy& policy) = 0;
   virtual void drop_secret(const domain::AttemptId& attempt) = 0;
   virtual void prune_packages(const std::set<domain::PackageDigest>& leased) = 0;
+  // Looks where the runtimes of these cleaned attempts were, and removes what is there again. Any number of
+  // answers.
+  virtual void sweep(const std::vector<AttemptPointer>& attempts) = 0;
   // The disk is full: give up what was kept for this moment.
   virtual void release_reserve() = 0;
 };

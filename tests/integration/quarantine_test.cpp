@@ -78,5 +78,37 @@ TEST(Quarantine, a_plugin_that_crashes_the_agent_twice_is_left_out_and_no_runner
   EXPECT_TRUE(crashes(stage)) << "it is tried again";
 }
 
+TEST(Quarantine, a_plugin_that_uses_up_its_stack_is_left_out_as_well) {
+  testkit::TemporaryDirectory plugins(0755);
+  copy_plugins(RMGR_PLUGIN_DIR, plugins.path(), "");
+  copy_plugins(RMGR_BUILD_DIR "/zoo", plugins.path(), "overflows-in-demand");
+  Stage stage(1, [&](testkit::AgentSetup& setup) { setup.plugins = plugins.path(); });
+  add_gateway(stage, "overflows-in-demand");
+  ASSERT_TRUE(crashes(stage));
+  ASSERT_TRUE(crashes(stage));
+  ASSERT_TRUE(stage.agent().start());
+  EXPECT_NE(stage.agent().status_json().find("so this file is quarantined"), std::string::npos)
+      << stage.agent().status_json();
+  EXPECT_EQ(stage.agent().terminate(), 0);
+}
+
+TEST(Quarantine, whoever_kills_the_agent_blames_no_plugin) {
+  Stage stage(1);
+  for (int i = 0; i < 4; ++i) {
+    (void)stage.agent().start();
+    stage.agent().kill_hard();
+  }
+  // As early as its plugins are loaded, too.
+  for (int i = 0; i < 4; ++i) {
+    testkit::run_program({"/usr/bin/timeout", "-s", "KILL", "0.2", stage.setup().bin + "/runner-manager",
+                          "run", "--config", stage.agent().config_file()},
+                         nullptr);
+  }
+  ASSERT_TRUE(stage.agent().start());
+  EXPECT_EQ(stage.agent().status_json().find("quarantined"), std::string::npos);
+  stage.queue(1, "true");
+  EXPECT_TRUE(stage.settles(1));
+}
+
 }  // namespace
 }  // namespace integration

@@ -26,14 +26,62 @@ TEST(Refusal, a_wrong_configuration_ends_with_three) {
 }
 
 // Standard error goes to a file of the stage.
-std::string said_by_run(Stage& stage) {
+std::string said_by(Stage& stage, const std::string& command, const std::string& environment = "",
+                    int* exit_code = nullptr) {
   const std::string file = stage.path("said");
-  testkit::run_program(
-      {"/bin/sh", "-c",
-       stage.setup().bin + "/runner-manager run --config " + stage.agent().config_file() + " 2> " + file},
-      nullptr);
+  testkit::run_program({"/bin/sh", "-c",
+                        environment + " " + stage.setup().bin + "/runner-manager " + command + " --config " +
+                            stage.agent().config_file() + " 2> " + file},
+                       exit_code);
   std::ifstream input(file);
   return {std::istreambuf_iterator<char>(input), {}};
+}
+
+std::string said_by_run(Stage& stage) { return said_by(stage, "run"); }
+
+TEST(Refusal, a_wrong_configuration_of_a_plugin_is_found_whatever_its_loader_complains_about) {
+  Stage stage(
+      1, [](testkit::AgentSetup& setup) { setup.credential = "token: \"env:RMGR_NOT_SET\", page_size: 0"; });
+  int exit_code = 0;
+  const std::string said = said_by(stage, "run", "LD_PRELOAD=/nonexistent/preloaded.so", &exit_code);
+  EXPECT_EQ(exit_code, 3) << said;
+  EXPECT_NE(said.find("config.page_size: must be at least 1."), std::string::npos) << said;
+}
+
+TEST(Refusal, a_plugin_that_cannot_say_what_it_takes_is_named_and_stops_nothing_else) {
+  testkit::TemporaryDirectory plugins(0755);
+  for (const std::string& directory : {std::string(RMGR_PLUGIN_DIR), std::string(RMGR_BUILD_DIR "/zoo")}) {
+    for (const auto& entry : fs::directory_iterator(directory)) {
+      const std::string name = entry.path().filename().string();
+      const bool wanted = directory == RMGR_PLUGIN_DIR || name.starts_with("crashes-at-load.");
+      if (entry.is_regular_file() && wanted) fs::copy_file(entry.path(), plugins / name);
+    }
+  }
+  Stage stage(1, [&](testkit::AgentSetup& setup) { setup.plugins = plugins.path(); });
+  std::ifstream read(stage.agent().config_file());
+  std::string yaml{std::istreambuf_iterator<char>(read), {}};
+  const std::string list = "gateways:\n";
+  yaml.insert(yaml.find(list) + list.size(),
+              "  - name: broken\n    plugin: crashes-at-load\n    config: {}\n");
+  const std::string policies = "policies:\n";
+  yaml.insert(yaml.find('\n', yaml.find(policies) + policies.size()) + 1, "    gateway: github\n");
+  std::ofstream(stage.agent().config_file()) << yaml;
+  int exit_code = 0;
+  testkit::run_program({"/bin/sh", "-c",
+                        stage.setup().bin + "/runner-manager config check --here " +
+                            stage.agent().config_file() + " 2> " + stage.path("said")},
+                       &exit_code);
+  EXPECT_EQ(exit_code, 3);
+  std::ifstream input(stage.path("said"));
+  const std::string said{std::istreambuf_iterator<char>(input), {}};
+  for (const std::string& part : {std::string("the configuration cannot be checked"),
+                                  plugins / "crashes-at-load.so", std::string("(signal 6)")})
+    EXPECT_NE(said.find(part), std::string::npos) << part << " in " << said;
+  ASSERT_TRUE(stage.agent().start());
+  EXPECT_NE(stage.agent().status_json().find("Loading it ended a child process (signal 6)"),
+            std::string::npos);
+  stage.queue(1, "true");
+  EXPECT_TRUE(stage.settles(1));
 }
 
 TEST(Refusal, a_configuration_that_a_plugin_does_not_take_ends_with_three_at_its_place) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <csignal>
+#include <filesystem>
 
 #include "stage.hpp"
 
@@ -118,6 +119,22 @@ TEST(Drain, sigterm_ends_a_start_that_waits_for_a_plugin) {
   });
   EXPECT_FALSE(stage.agent().start(std::chrono::seconds(1)));
   EXPECT_EQ(stage.agent().terminate(std::chrono::seconds(10)), 128 + SIGTERM);
+}
+
+TEST(Restart, what_a_late_child_brings_back_is_removed) {
+  Stage stage(1);
+  ASSERT_TRUE(stage.agent().start());
+  stage.queue(1, "true");
+  ASSERT_TRUE(stage.settles(1));
+  const std::string id = stage.agent().attempts().front().id;
+  const std::string runtime = stage.agent().runtimes() + "/demo/" + id.substr(0, 8) + id.substr(9, 4);
+  ASSERT_EQ(stage.agent().terminate(), 0);
+  ASSERT_FALSE(std::filesystem::exists(runtime));
+  ASSERT_TRUE(std::filesystem::create_directories(runtime + "/_work/late"));
+  ASSERT_TRUE(stage.agent().start());
+  EXPECT_TRUE(eventually([&] { return !std::filesystem::exists(runtime); }));
+  EXPECT_EQ(stage.agent().attempts().front().state, "cleaned");
+  EXPECT_EQ(stage.agent().terminate(), 0);
 }
 
 TEST(Restart, a_second_daemon_on_one_state_directory_is_refused) {

@@ -38,6 +38,8 @@ class SimWorld final : public reconcile::World {
   void probe(const domain::Policy& policy) override;
   void drop_secret(const domain::AttemptId& attempt) override { secrets_.erase(attempt); }
   void prune_packages(const std::set<domain::PackageDigest>&) override {}
+  void sweep(const std::vector<reconcile::AttemptPointer>& /*attempts*/) override {
+  }  // nothing comes back here
   void release_reserve() override {}
 
  private:

@@ -23,6 +23,9 @@ class ForwardingJournal : public agent::journal::Journal {
   Result<void> commit(const agent::journal::Batch& batch) override { return real_->commit(batch); }
   Result<void> prove_writable() override { return real_->prove_writable(); }
   Result<std::vector<Attempt>> load_active() override { return real_->load_active(); }
+  Result<std::vector<Attempt>> load_residues(std::int64_t wall_ms) override {
+    return real_->load_residues(wall_ms);
+  }
   Result<std::optional<Attempt>> find(const Id& id) override { return real_->find(id); }
   Result<std::vector<Attempt>> recent(std::int64_t limit) override { return real_->recent(limit); }
   Result<std::vector<agent::journal::EventRecord>> events_of(const Id& id) override {
@@ -40,10 +43,6 @@ class ForwardingJournal : public agent::journal::Journal {
   Result<std::vector<std::string>> kv_list(const Instance& name, std::string_view prefix) override {
     return real_->kv_list(name, prefix);
   }
-  Result<std::int64_t> begin_loading(std::string_view digest) override {
-    return real_->begin_loading(digest);
-  }
-  Result<void> end_loading(std::string_view digest) override { return real_->end_loading(digest); }
   Result<std::int64_t> prune(std::int64_t before, std::int64_t keep, std::int64_t limit) override {
     return real_->prune(before, keep, limit);
   }

@@ -1,7 +1,8 @@
 // rmgr-plugin-check LIBRARY PLUGIN INTERFACE INSTANCE < CONFIGURATION: runs a plugin through the calls that
 // the daemon makes before it relies on it. Exit code 0, or 97 after one sentence. The daemon runs it before
 // it loads a library and before it makes an instance. rmgr-plugin-check LIBRARY PLUGIN --schemas loads it and
-// prints {interface id: schema}, for the configuration.
+// says {interface id: schema}, for the configuration. With --report before all of this it reports to its
+// parent as plugin/report.hpp says; otherwise it prints the schemas, and all else as messages.
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -14,11 +15,13 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 
 #include "plugin/checker.hpp"
 #include "plugin/instance.hpp"
+#include "plugin/report.hpp"
 #include "plugin/schema.hpp"
 #include "rmgr/abi/execution_provider.h"
 
@@ -35,22 +38,27 @@ class SilentLog final : public observe::Log {
   void write(observe::Level /*level*/, observe::Event /*event*/, observe::Fields /*fields*/) override {}
 };
 
-// Begins empty and is forgotten: what the instance really stored is none of a trial's business.
+// Begins empty and is forgotten: what the instance really stored is none of a trial's business. A plugin may
+// use it from threads of its own.
 class ForgetfulKv final : public plugin::KvPort {
  public:
   Result<std::optional<std::string>> get(const InstanceName& /*instance*/, std::string_view key) override {
+    const std::lock_guard lock(mutex_);
     const auto found = values_.find(std::string(key));
     return found == values_.end() ? std::nullopt : std::optional(found->second);
   }
   Result<void> put(const InstanceName& /*instance*/, std::string_view key, std::string_view value) override {
+    const std::lock_guard lock(mutex_);
     values_.insert_or_assign(std::string(key), std::string(value));
     return {};
   }
   Result<void> remove(const InstanceName& /*instance*/, std::string_view key) override {
+    const std::lock_guard lock(mutex_);
     values_.erase(std::string(key));
     return {};
   }
   Result<std::vector<std::string>> list(const InstanceName& /*instance*/, std::string_view prefix) override {
+    const std::lock_guard lock(mutex_);
     std::vector<std::string> keys;
     for (const auto& [key, value] : values_)
       if (key.starts_with(prefix)) keys.push_back(key);
@@ -58,6 +66,7 @@ class ForgetfulKv final : public plugin::KvPort {
   }
 
  private:
+  std::mutex mutex_;
   std::map<std::string, std::string> values_;
 };
 
@@ -105,10 +114,20 @@ class WorkDirectory {
   std::string path_;
 };
 
-void begin(const char* stage) {
-  std::printf("%c%s\n", plugin::stage_mark, stage);
-  std::fflush(stdout);
+std::optional<plugin::Reporter> reporter;  // nobody but a person listens without it
+
+// A parent that cannot be told would take silence for a crash, so there is nothing left to do.
+void tell(plugin::Record kind, std::string_view text) {
+  if (reporter) {
+    if (!reporter->send(kind, text)) std::_Exit(plugin::check_refused);
+    return;
+  }
+  std::FILE* const where = kind == plugin::Record::schemas ? stdout : stderr;
+  std::fprintf(where, "%.*s\n", static_cast<int>(text.size()), text.data());
+  std::fflush(where);
 }
+
+void begin(const char* stage) { tell(plugin::Record::stage, stage); }
 
 // The facade complains about functions that the interface lacks. Of its calls only the probe is made: all
 // others are about an attempt or reach the outside.
@@ -143,13 +162,12 @@ Result<void> check(const std::string& path, const std::string& id, const std::st
   options.process = &processes;
   options.work_directory = work.path();
   const auto ports = std::make_shared<plugin::Ports>(log, options);
-  begin("Loading it");
-  auto library = plugin::Library::load(path, id, ports);
+  begin(plugin::stage_loading);
+  auto library = plugin::Library::load(path, id, ports, "");
   if (!library) return library.error();
   const auto component = (*library)->component(interface);
   if (!component) return component.error();
-  const auto fitted =
-      plugin::fit_config(name.str(), id, plugin::view_of((*component)->config_schema()), config);
+  const auto fitted = plugin::fit_config(name.str(), id, (*library)->schema_of(**component), config);
   if (!fitted) return fitted.error();
   begin("Creating an instance of it");
   auto instance = plugin::Instance::create(*library, ports, id, name, **component, *fitted, "");
@@ -164,27 +182,41 @@ Result<void> check(const std::string& path, const std::string& id, const std::st
 
 Result<void> show_schemas(const std::string& path, const std::string& id) {
   SilentLog log;
-  begin("Loading it");
-  auto library = plugin::Library::load(path, id, std::make_shared<plugin::Ports>(log, plugin::HostOptions{}));
+  begin(plugin::stage_loading);
+  auto library =
+      plugin::Library::load(path, id, std::make_shared<plugin::Ports>(log, plugin::HostOptions{}), "");
   if (!library) return library.error();
   std::string all;
   for (const std::string& interface : (*library)->interfaces()) {
     const auto component = (*library)->component(interface);
     if (!component) return component.error();
-    const std::string schema(plugin::view_of((*component)->config_schema()));
+    const std::string schema = (*library)->schema_of(**component);
     if (const auto read = plugin::check_config(schema, "{}"); !read) return read.error();
     // An interface id needs no escapes, and the schema is JSON, as was just seen.
     all += (all.empty() ? "{\"" : ",\"") + interface + "\":" + schema;
   }
   if (all.empty()) return Error{ErrorCode::invalid, "It offers no interface.", {}};
-  std::printf("%s}\n", all.c_str());
-  std::fflush(stdout);
+  all += '}';
+  if (all.size() > plugin::most_schemas)
+    return Error{ErrorCode::invalid, "Its schemas are larger than 1 MiB.", {}};
+  tell(plugin::Record::schemas, all);
   return {};
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  ::prctl(PR_SET_DUMPABLE, 0);  // its configuration may name secrets, which it reads
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (argc > 1 && std::string_view(argv[1]) == plugin::report_option) {
+    reporter = plugin::Reporter::take();
+    if (!reporter) {
+      std::fputs("rmgr-plugin-check: --report is for the agent, which listens at a descriptor\n", stderr);
+      return 2;
+    }
+    --argc;
+    ++argv;
+  }
   const bool schemas = argc == 4 && std::string_view(argv[3]) == "--schemas";
   if (argc != 5 && !schemas) {
     std::fputs(
@@ -193,21 +225,19 @@ int main(int argc, char** argv) {
         stderr);
     return 2;
   }
-  ::prctl(PR_SET_DUMPABLE, 0);  // its configuration may name secrets, which it reads
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   try {
-    const std::string config{std::istreambuf_iterator<char>(std::cin), {}};
     const auto result = schemas ? show_schemas(argv[1], argv[2])
-                                : check(argv[1], argv[2], argv[3], InstanceName(argv[4]), config);
+                                : check(argv[1], argv[2], argv[3], InstanceName(argv[4]),
+                                        std::string{std::istreambuf_iterator<char>(std::cin), {}});
     // Threads that a plugin left behind must not outlive what they use, so nothing is taken down any more.
     if (result) {
-      begin(plugin::stage_done);
+      tell(plugin::Record::done, "Done");
       std::_Exit(0);
     }
-    std::fprintf(stderr, "%s\n", result.error().message.c_str());
+    tell(plugin::Record::refusal, result.error().message);
   } catch (...) {
-    std::fputs("An exception came out of it, which its interface does not allow; report it to its vendor.\n",
-               stderr);
+    tell(plugin::Record::refusal,
+         "An exception came out of it, which its interface does not allow; report it to its vendor.");
   }
   std::_Exit(plugin::check_refused);
 }

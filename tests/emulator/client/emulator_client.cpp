@@ -241,7 +241,8 @@ void EmulatorClient::remove_fault(std::int64_t id) const {
 }
 
 std::int64_t EmulatorClient::fault_hits(std::int64_t id) const {
-  for (const auto& fault : control(*this, "GET", "faults").at("faults"))
+  const json answer = control(*this, "GET", "faults");
+  for (const auto& fault : answer.at("faults"))
     if (fault.at("id") == id) return fault.at("hits");
   return 0;
 }

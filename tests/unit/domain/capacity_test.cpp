@@ -264,16 +264,6 @@ TEST(Capacity, APolicyStartsNoMoreThanItHasSlotsForAndLeavesTheRestToOthers) {
   EXPECT_EQ(one(host(7), slots).limited_by, LimitingFactor::demand);
 }
 
-TEST(Slots, TheLowestGapIsTakenAndTheCeilingHolds) {
-  EXPECT_EQ(lowest_free_slot({}, 2), 1);
-  EXPECT_EQ(lowest_free_slot({1}, 2), 2);
-  EXPECT_EQ(lowest_free_slot({2, 3}, 3), 1);
-  EXPECT_EQ(lowest_free_slot({1, 3}, 3), 2);
-  EXPECT_EQ(lowest_free_slot({1, 2}, 2), std::nullopt);
-  EXPECT_EQ(lowest_free_slot({}, 0), std::nullopt);
-  EXPECT_EQ(lowest_free_slot({-4, 0, 1, 9}, 9), 2) << "what is out of range holds nothing";
-}
-
 TEST(Capacity, NobodyAsksNobodyIsAnswered) { EXPECT_TRUE(allocate(host(8), {}).empty()); }
 
 TEST(Capacity, AChangeOfTheHostsCapacityCountsInTheNextCall) {

@@ -89,12 +89,18 @@ TEST(DecideTable, BeforeTheHandoffDeadAndBusyIsOrphaned) {
   }
 }
 
-TEST(DecideTable, BeforeTheHandoffDeadAndAbsentFailsAtTheTimeoutAndWaitsUntilThen) {
+TEST(DecideTable, BeforeTheHandoffDeadAndAbsentWaitsUntilTheTimeout) {
   for (const Env environment : kNotStarted) {
     const Observation seen = observation(environment, Hub::absent);
     EXPECT_EQ(decided(attempt(State::allocated), seen, kHandoff - 1), "wait");
-    EXPECT_EQ(decided(attempt(State::allocated), seen, kHandoff), "failed{jit_request_failed}");
     EXPECT_EQ(decided(attempt(State::jit_received), seen, kHandoff - 1), "wait");
+  }
+}
+
+TEST(DecideTable, BeforeTheHandoffDeadAndAbsentFailsAtTheTimeout) {
+  for (const Env environment : kNotStarted) {
+    const Observation seen = observation(environment, Hub::absent);
+    EXPECT_EQ(decided(attempt(State::allocated), seen, kHandoff), "failed{jit_request_failed}");
     EXPECT_EQ(decided(attempt(State::jit_received), seen, kHandoff), "failed{jit_expired} replace");
     EXPECT_EQ(decided(attempt(State::jit_received, ProviderKind::isolated), seen, kHandoff),
               "failed{jit_expired} replace");

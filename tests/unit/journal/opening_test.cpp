@@ -248,7 +248,6 @@ TEST_F(Reading, writes_nothing) {
   EXPECT_EQ(reader->commit(batch({sample::attempt(2)})).error().code, ErrorCode::denied);
   EXPECT_EQ(reader->kv_put(domain::InstanceName{"a"}, "k", "v").error().code, ErrorCode::denied);
   EXPECT_EQ(reader->prune(100, 0, 1).error().code, ErrorCode::denied);
-  EXPECT_EQ(reader->begin_loading("x").error().code, ErrorCode::denied);
   EXPECT_EQ(open()->load_active()->size(), 1U);
 }
 

@@ -108,8 +108,9 @@ void fill_changing(Attempt& a, Dice& dice) {
   a.cleanup_retry = dice.retry();
   a.deregistration_retry = dice.retry();
   a.times.granted = dice.instant();
-  for (auto* time : {&a.times.demand_seen, &a.times.package_acquired, &a.times.materialized,
-                     &a.times.prepared, &a.times.registered, &a.times.held, &a.times.started}) {
+  for (auto* time :
+       {&a.times.demand_seen, &a.times.package_acquired, &a.times.materialized, &a.times.prepared,
+        &a.times.registered, &a.times.held, &a.times.started, &a.residue_until}) {
     *time = dice.maybe(dice.instant());
   }
 }

@@ -61,22 +61,4 @@ TEST_F(SmallMaps, hold_64_kib_of_keys_and_values_for_each_instance) {
   EXPECT_EQ(journal->kv_put(kA, "m", "").error().code, ErrorCode::invalid);
 }
 
-TEST_F(SmallMaps, a_load_that_ended_leaves_no_mark) {
-  auto journal = open();
-  for (int turn = 0; turn < 3; ++turn) {
-    EXPECT_EQ(*journal->begin_loading("digest"), 0);
-    ASSERT_OK(journal->end_loading("digest"));
-  }
-  ASSERT_OK(journal->end_loading("never begun"));
-}
-
-TEST_F(SmallMaps, load_marks_left_over_are_counted_in_a_row) {
-  EXPECT_EQ(*open()->begin_loading("digest"), 0);
-  EXPECT_EQ(*open()->begin_loading("digest"), 1);
-  EXPECT_EQ(*open()->begin_loading("digest"), 2);
-  EXPECT_EQ(*open()->begin_loading("other"), 0);
-  ASSERT_OK(open()->end_loading("digest"));
-  EXPECT_EQ(*open()->begin_loading("digest"), 0);
-}
-
 }  // namespace agent::journal

@@ -147,30 +147,6 @@ TEST_F(Machine, cleaning_backs_off_for_thirty_then_sixty_seconds) {
   EXPECT_EQ(pending(), EffectKind::scrub) << "a restart makes it due";
 }
 
-class Crash : public Machine, public ::testing::WithParamInterface<EffectKind> {};
-TEST_P(Crash, in_a_launch_is_never_resumed_and_its_slot_comes_back) {
-  launch(GetParam());
-  restart();
-  EXPECT_FALSE(pending().has_value()) << "no launch effect is issued again";
-  EXPECT_FALSE(lifecycle::in_bring_up(attempt_));
-  pass(120'000);
-  see(EnvironmentView::missing, GithubView::absent);
-  EXPECT_EQ(attempt_.state, State::failed);
-  // A request whose answer nobody heard is owed until absence by name proves something.
-  for (int step = 0; step < 10 && pending(); ++step) {
-    if (*pending() == EffectKind::deregister && !attempt_.runner) {
-      answer(event::Deregistered{.removal = Removal::not_listed, .found = std::nullopt});
-    } else {
-      step_on();
-    }
-  }
-  EXPECT_EQ(attempt_.state, State::cleaned);
-}
-INSTANTIATE_TEST_SUITE_P(EachStep, Crash,
-                         ::testing::Values(EffectKind::acquire_package, EffectKind::materialize,
-                                           EffectKind::prepare, EffectKind::register_runner,
-                                           EffectKind::spawn_held, EffectKind::release));
-
 TEST_F(Machine, absence_by_name_is_believed_ten_minutes_after_the_requests_deadline) {
   launch(EffectKind::register_runner);
   restart();

@@ -76,7 +76,10 @@ class Machine : public ::testing::Test {
   }
 
   lifecycle::Context context() const {
-    return {.now = now(), .demand_persists = demand_, .launching_allowed = launching_};
+    return {.now = now(),
+            .demand_persists = demand_,
+            .launching_allowed = launching_,
+            .target_configured = configured_};
   }
 
   std::optional<EffectKind> pending() const {
@@ -129,6 +132,7 @@ class Machine : public ::testing::Test {
   std::int64_t clock_ms_ = 1'000;
   bool demand_ = true;
   bool launching_ = true;
+  bool configured_ = true;
 };
 
 }  // namespace lifecycle_test

@@ -15,7 +15,7 @@ TEST(Vocabulary, EveryEventHasItsOwnWord) {
     EXPECT_TRUE(words.insert(to_string(event)).second) << to_string(event);
     EXPECT_EQ(scrub(to_string(event)), to_string(event));
   }
-  EXPECT_EQ(words.size(), 27U);
+  EXPECT_EQ(words.size(), 31U);
 }
 
 TEST(Vocabulary, EveryFieldHasItsOwnWord) {
@@ -24,7 +24,7 @@ TEST(Vocabulary, EveryFieldHasItsOwnWord) {
     EXPECT_FALSE(to_string(field).empty());
     EXPECT_TRUE(words.insert(to_string(field)).second) << to_string(field);
   }
-  EXPECT_EQ(words.size(), 31U);
+  EXPECT_EQ(words.size(), 32U);
 }
 
 TEST(Vocabulary, LevelsAreReadBack) {

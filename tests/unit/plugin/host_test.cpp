@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <thread>
 
 #include "plugin/manifest.hpp"
 #include "unit/plugin/fixture.hpp"
@@ -118,18 +119,15 @@ TEST_F(Host, TheFirstLoadHappensInAChild) {
   EXPECT_NE(refusal(spec("sample"), chosen).find("took too long"), std::string::npos);
 }
 
-TEST_F(Host, ACrashedLoadIsMarkedAndQuarantined) {
-  std::int64_t left_over = 1;
+TEST_F(Host, WhatTheDaemonCrashedInIsQuarantinedAndNotEvenTried) {
+  std::int64_t crashes = 1;
   std::vector<std::string> seen;
   plugin::HostOptions chosen = options();
-  chosen.marks.begin = [&](std::string_view digest) -> domain::Result<std::int64_t> {
-    seen.push_back("begin " + std::string(digest));
-    return left_over;
+  chosen.record.crashes = [&](std::string_view digest) -> domain::Result<std::int64_t> {
+    seen.push_back("look " + std::string(digest));
+    return crashes;
   };
-  chosen.marks.end = [&](std::string_view digest) -> domain::Result<void> {
-    seen.push_back("end " + std::string(digest));
-    return {};
-  };
+  chosen.record.in_use = [&](std::string_view digest) { seen.push_back("use " + std::string(digest)); };
   const std::string digest = *plugin::file_digest(RMGR_PLUGIN_DIR "/sample.so");
   {
     PluginHost host(chosen, log);
@@ -138,13 +136,63 @@ TEST_F(Host, ACrashedLoadIsMarkedAndQuarantined) {
     second.name = InstanceName("other");
     ASSERT_TRUE(host.add_instance(second));
   }
-  const std::string begin = "begin " + digest;
-  const std::string end = "end " + digest;
-  EXPECT_EQ(seen, (std::vector<std::string>{begin, end, begin, end})) << "creation is marked as well";
-  left_over = 2;
+  const std::string look = "look " + digest;
+  const std::string use = "use " + digest;
+  EXPECT_EQ(seen, (std::vector<std::string>{look, use, look, use}));
   seen.clear();
+  EXPECT_NE(refusal(spec("sample", ComponentKind::execution_provider, R"({"oddity": 1})"), chosen), "");
+  EXPECT_EQ(seen, std::vector<std::string>{look}) << "nothing came of it";
+  crashes = 2;
+  seen.clear();
+  chosen.checker = "/nonexistent/checker";
   EXPECT_NE(refusal(spec("sample"), chosen).find("quarantined; install another build"), std::string::npos);
-  EXPECT_EQ(seen.size(), 1U);  // the mark stays
+  EXPECT_EQ(seen, std::vector<std::string>{look});
+}
+
+TEST_F(Host, WhatIsLoadedIsWhatWasHashed) {
+  const std::string library = copy("moody");
+  auto pinned = spec("moody");
+  pinned.sha256 = *plugin::file_digest(library);
+  // Another build takes its place as soon as it was tried, as an upgrade might.
+  const std::string other = directory / "other";
+  std::filesystem::copy_file(zoo + "/chatty.so", other);
+  write_file(directory / "check", "#!/bin/sh\n" RMGR_BIN_DIR "/rmgr-plugin-check \"$@\"\nended=$?\nmv -f " +
+                                      other + " " + library + "\nexit $ended\n");
+  ::chmod((directory / "check").c_str(), 0700);
+  plugin::HostOptions chosen = copied_options();
+  chosen.checker = directory / "check";
+  EXPECT_NE(refusal(pinned, chosen).find("was replaced or changed while it was in use"), std::string::npos);
+  EXPECT_TRUE(log.lines().empty()) << "nothing of it was loaded";
+}
+
+TEST_F(Host, AFileKeepsItsIdentityOnlyAsLongAsNobodyTouchesIt) {
+  const std::string file = directory / "file";
+  const auto touched = [&](const std::function<void()>& touch) {
+    std::filesystem::remove(file);
+    write_file(file, "one");
+    const auto hashed = plugin::HashedFile::read(file);
+    EXPECT_TRUE(hashed && hashed->unchanged());
+    // Clocks of file systems may stand still for some milliseconds.
+    std::this_thread::sleep_for(domain::Millis{50});
+    touch();
+    return !hashed->unchanged();
+  };
+  EXPECT_FALSE(touched([] {}));
+  EXPECT_TRUE(touched([&] { std::filesystem::remove(file); }));
+  EXPECT_TRUE(touched([&] { write_file(file, "longer"); }));
+  EXPECT_TRUE(touched([&] {
+    std::filesystem::remove(file);
+    write_file(file, "one");
+  }));
+  EXPECT_TRUE(touched([&] {
+    std::filesystem::rename(file, file + ".aside");
+    write_file(file, "two");
+    std::filesystem::rename(file + ".aside", file);
+  })) << "put back";
+  EXPECT_TRUE(touched([&] {
+    std::filesystem::rename(file, file + ".real");
+    std::filesystem::create_symlink(file + ".real", file);
+  }));
 }
 
 TEST_F(Host, APinIsTheFilesDigest) {

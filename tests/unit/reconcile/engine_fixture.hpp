@@ -2,8 +2,14 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "reconcile/engine.hpp"
 #include "support/forwarding_journal.hpp"
@@ -47,6 +53,10 @@ class AskedWorld final : public reconcile::World {
   void probe(const domain::Policy& policy) override { probes.push_back(policy.name); }
   void drop_secret(const domain::AttemptId& attempt) override { dropped.push_back(attempt); }
   void prune_packages(const std::set<domain::PackageDigest>&) override {}
+  void sweep(const std::vector<reconcile::AttemptPointer>& attempts) override {
+    for (const auto& attempt : attempts)
+      swept.push_back(attempt->id);
+  }
   void release_reserve() override { ++reserves; }
 
   std::int64_t clock_ms = 1'000'000;
@@ -56,7 +66,7 @@ class AskedWorld final : public reconcile::World {
   std::vector<std::pair<domain::AttemptId, std::uint64_t>> looks;
   std::vector<std::pair<TargetKey, std::uint64_t>> listings, demands;
   std::vector<domain::PolicyName> probes;
-  std::vector<domain::AttemptId> dropped;
+  std::vector<domain::AttemptId> dropped, swept;
 };
 
 // The real journal, which can be told to fail.
@@ -155,6 +165,71 @@ class EngineTest : public ::testing::Test {
     engine_->on_demand(answer);
     engine_->turn();
   }
+  // Answers all looks that are open, and forgets them.
+  void answer_looks(domain::EnvironmentView view, domain::Evidence evidence = domain::Evidence::unknown,
+                    std::optional<std::int64_t> exit_code = {}) {
+    const auto looks = std::exchange(world_.looks, {});
+    for (const auto& [attempt, pass] : looks) {
+      reconcile::Look look;
+      look.attempt = attempt;
+      look.pass = pass;
+      look.environment = view;
+      look.clean = exit_code == 0;
+      look.exit_code = exit_code;
+      look.evidence = evidence;
+      engine_->on_look(look);
+    }
+    engine_->turn();
+  }
+  // Answers the last listing that was asked for.
+  void answer_listing(std::vector<reconcile::ListedRunner> runners) {
+    ASSERT_FALSE(world_.listings.empty());
+    reconcile::Inventory inventory;
+    inventory.target = world_.listings.back().first;
+    inventory.pass = world_.listings.back().second;
+    inventory.runners = std::move(runners);
+    engine_->on_inventory(inventory);
+    engine_->turn();
+  }
+  // The answer that a working world gives to an effect.
+  static lifecycle::EventBody success(const Effect& effect) {
+    namespace event = lifecycle::event;
+    switch (effect.kind) {
+      case EffectKind::acquire_package: return event::Acquired{domain::PackageDigest(std::string(64, 'd'))};
+      case EffectKind::materialize: return event::Materialized{};
+      case EffectKind::prepare: return event::Prepared{domain::EnvironmentId("native:1")};
+      case EffectKind::register_runner: return event::Registered{domain::RunnerId(7)};
+      case EffectKind::spawn_held:
+        return event::Held{{.pid = 42, .start_token = 1, .boot_id = domain::BootId("boot")}};
+      case EffectKind::release: return event::Started{};
+      case EffectKind::stop: return event::Stopped{};
+      case EffectKind::destroy: return event::Destroyed{};
+      case EffectKind::deregister: return event::Deregistered{};
+      case EffectKind::scrub: return event::Scrubbed{};
+    }
+    return event::Timer{};
+  }
+  void succeed(const Effect& effect) {
+    engine_->on_event({.attempt = effect.attempt->id, .seq = effect.seq, .body = success(effect)});
+    engine_->turn();
+  }
+  void fail(const Effect& effect, domain::ErrorCode code) {
+    engine_->on_event({.attempt = effect.attempt->id,
+                       .seq = effect.seq,
+                       .body = lifecycle::event::Failed{
+                           .code = code, .retry_after = domain::Millis{0}, .process_existed = false}});
+    engine_->turn();
+  }
+  // Lets everything that is asked for succeed, up to `until`, which stays open.
+  void succeed_until(EffectKind until) {
+    while (!world_.effects.empty() && world_.effects.back().kind != until) {
+      const Effect effect = world_.effects.back();
+      const std::size_t before = world_.effects.size();
+      succeed(effect);
+      if (world_.effects.size() == before) return;
+    }
+  }
+  domain::Attempt row_of(const domain::AttemptId& id) { return **journal_->find(id); }
   static lifecycle::Event acquired(const Effect& effect) {
     return {.attempt = effect.attempt->id,
             .seq = effect.seq,
@@ -174,6 +249,27 @@ class EngineTest : public ::testing::Test {
   SilentLog log_;
   std::unique_ptr<FailingJournal> journal_;
   std::unique_ptr<reconcile::Engine> engine_;
+};
+
+// A concluded attempt with a wish for a replacement, as a start finds it.
+class ConcludedAttempt : public EngineTest {
+ protected:
+  void conclude_one() {
+    ready();
+    answer_demand(1);
+    engine_.reset();
+    row_ = **journal_->find(world_.effects.back().attempt->id);
+    row_.state = State::failed;
+    row_.outcome = domain::Outcome{.kind = domain::OutcomeKind::failed,
+                                   .reason = domain::FailureReason::process_exited_unexpectedly};
+    row_.replacement_wanted = true;
+    row_.pending.reset();
+    row_.jit_requested_at.reset();
+    ASSERT_TRUE(journal_->commit({.attempts = {row_}, .events = {}}).ok());
+    world_.effects.clear();
+    world_.demands.clear();
+  }
+  domain::Attempt row_;
 };
 
 }  // namespace engine_test

@@ -1,4 +1,4 @@
-#include "unit/reconcile/engine_fixture.hpp"
+#include "engine_fixture.hpp"
 
 namespace engine_test {
 namespace {
@@ -212,26 +212,6 @@ TEST_F(EngineTest, draining_admits_nothing_more) {
   EXPECT_TRUE(world_.effects.empty());
   EXPECT_TRUE(engine_->quiescent());
 }
-
-// A concluded attempt with a wish for a replacement, as a start finds it.
-class ConcludedAttempt : public EngineTest {
- protected:
-  void conclude_one() {
-    ready();
-    answer_demand(1);
-    engine_.reset();
-    row_ = **journal_->find(world_.effects.back().attempt->id);
-    row_.state = State::failed;
-    row_.outcome = domain::Outcome{.kind = domain::OutcomeKind::failed,
-                                   .reason = domain::FailureReason::process_exited_unexpectedly};
-    row_.replacement_wanted = true;
-    row_.pending.reset();
-    ASSERT_TRUE(journal_->commit({.attempts = {row_}, .events = {}}).ok());
-    world_.effects.clear();
-    world_.demands.clear();
-  }
-  domain::Attempt row_;
-};
 
 TEST_F(ConcludedAttempt, keeps_an_answer_while_its_row_rests_whatever_the_allocator_does) {
   conclude_one();
