@@ -136,4 +136,11 @@ void InstantWorld::probe(const domain::Policy& policy) {
   answers_.emplace_back([this, ready = std::move(ready)] { engine_->on_readiness(ready); });
 }
 
+void InstantWorld::sweep(const std::vector<reconcile::AttemptPointer>& attempts) {
+  std::vector<reconcile::ResidueSeen> seen;
+  for (const reconcile::AttemptPointer& attempt : attempts)
+    seen.push_back({.attempt = attempt->id, .found = false, .removed = false});
+  answers_.emplace_back([this, seen = std::move(seen)] { engine_->on_residue(seen); });
+}
+
 }  // namespace bench

@@ -42,6 +42,7 @@ class InstantWorld final : public reconcile::World {
   void probe(const domain::Policy& policy) override;
   void drop_secret(const domain::AttemptId&) override {}
   void prune_packages(const std::set<domain::PackageDigest>&) override {}
+  void sweep(const std::vector<reconcile::AttemptPointer>& attempts) override;
   void release_reserve() override {}
 
  private:

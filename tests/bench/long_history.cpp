@@ -51,7 +51,8 @@ std::string columns(Database& database, const std::string& table, const std::str
 }
 
 void copy_models(Database& database, std::int64_t finished) {
-  // Ids come in no order, as real ones do. The past lies before what the engine made.
+  // Ids come in no order, as real ones do. The past lies before what the engine made, one end a minute as in
+  // its passes, so that as many runtimes are still watched after a short history as after a long one.
   const std::string id =
       "lower(hex(randomblob(4)) || '-' || hex(randomblob(2)) || '-4' || substr(hex(randomblob(2)), 2) || "
       "'-8' || substr(hex(randomblob(2)), 2) || '-' || hex(randomblob(6)))";
@@ -60,13 +61,17 @@ void copy_models(Database& database, std::int64_t finished) {
       text.insert(at, 1, '\'');
     return "'" + text + "'";
   };
+  const auto earlier = [](const std::string& column) {
+    return "model." + column + " - " + std::to_string(kMinute.count()) + " * (:end - number)";
+  };
   const std::string attempt_names = columns(database, "attempt", "");
   const std::string attempt_values =
       columns(database, "attempt",
               "WHEN 'seq' THEN 'number' WHEN 'id' THEN " + quoted(id) + " WHEN 'generation' THEN " +
                   quoted("lower(hex(randomblob(16)))") + " WHEN 'runtime' THEN " +
-                  quoted("'/srv/runners/' || lower(hex(randomblob(6)))") +
-                  " WHEN 'changed_wall_ms' THEN 'model.changed_wall_ms - 1000 * (:end - number)'");
+                  quoted("'/srv/runners/' || lower(hex(randomblob(6)))") + " WHEN 'changed_wall_ms' THEN " +
+                  quoted(earlier("changed_wall_ms")) + " WHEN 'residue_until_wall_ms' THEN " +
+                  quoted(earlier("residue_until_wall_ms")));
   const std::string event_names = columns(database, "event", "");
   const std::string event_values = columns(database, "event", "WHEN 'attempt' THEN 'copy.seq'");
   expect(
