@@ -1,5 +1,5 @@
 // rmgr-bench-history [--few N] [--many N] [--runs N] [--passes N] [--directory DIR]: what a pass costs over a
-// short and over a long history.
+// short and over a long history. Histories that an earlier run left in DIR are used again.
 #include <time.h>
 #include <unistd.h>
 
@@ -82,15 +82,17 @@ TimeResult measure_time(const std::string& few, const std::string& many, const O
     result.many_ms.push_back(bench::median(of_many.wall));
     result.ratio.push_back(result.many_ms.back() / result.few_ms.back());
     result.cpu_ratio.push_back(bench::median(of_many.cpu) / bench::median(of_few.cpu));
+    std::fprintf(stderr, "a pass: %.2f and %.2f ms\n", result.few_ms.back(), result.many_ms.back());
   }
   return result;
 }
 
-// In a process of its own: what a host adds to the memory of a program that did nothing yet.
-int print_memory(const std::string& directory, std::int64_t keep, int passes) {
+// In a process of its own: what a host adds to the memory of a program that did nothing yet. `check`: it
+// walks every page first, as the daemon does at its start.
+int print_memory(const std::string& directory, std::int64_t keep, int passes, bool check) {
   const std::int64_t before = own_memory("VmRSS");
   const auto begin = Clock::now();
-  bench::Host host(directory, keep, true);
+  bench::Host host(directory, keep, check);
   const double opened = since(begin);
   for (int pass = 0; pass < passes; ++pass)
     host.pass();
@@ -104,12 +106,12 @@ struct MemoryResult {
   std::vector<double> growth, peak, start_ms;
 };
 
-void measure_memory(const std::string& directory, std::int64_t keep, const Options& options,
+void measure_memory(const std::string& directory, std::int64_t keep, int passes, bool check,
                     MemoryResult& result) {
   int status = 0;
   const std::string said =
       testkit::run_program({std::filesystem::read_symlink("/proc/self/exe"), "--memory", directory,
-                            std::to_string(keep), std::to_string(options.passes)},
+                            std::to_string(keep), std::to_string(passes), check ? "check" : "open"},
                            &status);
   char* rest = nullptr;
   const double growth = std::strtod(said.c_str(), &rest);
@@ -117,6 +119,8 @@ void measure_memory(const std::string& directory, std::int64_t keep, const Optio
   result.growth.push_back(growth);
   result.peak.push_back(std::strtod(rest, &rest));
   result.start_ms.push_back(std::strtod(rest, nullptr));
+  std::fprintf(stderr, "%s over %lld: %.0f bytes, opened in %.0f ms\n", check ? "start" : "passes",
+               static_cast<long long>(keep), growth, result.start_ms.back());
 }
 
 // A journal that was allowed far less from one day to the next: each pass forgets as much as a step may.
@@ -150,7 +154,8 @@ Options parse(int argc, char** argv, std::string& directory) {
 int run(const Options& options, const std::string& directory) {
   const std::string few = directory + "/few", many = directory + "/many";
   for (const auto& [name, finished] : {std::pair{few, options.few}, {many, options.many}}) {
-    std::filesystem::create_directory(name);
+    if (std::filesystem::exists(name + "/journal.db")) continue;
+    std::filesystem::create_directories(name);
     std::filesystem::permissions(name, std::filesystem::perms(0700));
     const auto begin = Clock::now();
     bench::make_history(name, finished);
@@ -160,26 +165,30 @@ int run(const Options& options, const std::string& directory) {
   const bench::Rows rows = bench::count_rows(many);
   const auto bytes = std::filesystem::file_size(many + "/journal.db");
 
-  MemoryResult memory_few, memory_many;
+  MemoryResult few_passes, many_passes, few_start, many_start;
   for (int run = 0; run < options.runs; ++run) {
-    measure_memory(few, options.few, options, memory_few);
-    measure_memory(many, options.many, options, memory_many);
+    measure_memory(few, options.few, options.passes, false, few_passes);
+    measure_memory(many, options.many, options.passes, false, many_passes);
   }
+  // Once: a start reads the whole file.
+  measure_memory(few, options.few, 1, true, few_start);
+  measure_memory(many, options.many, 1, true, many_start);
   const TimeResult time = measure_time(few, many, options);
+  const std::int64_t left = bench::count_rows(many).attempts;
   const double step = backlog_step_ms(many);
   std::printf(
       "{\"live\": %d, \"finished\": [%lld, %lld], \"runs\": %d, \"passes\": %d, \"ratio_time\": %.3f, "
       "\"ratio_cpu\": %.3f, \"ratio_memory\": %.3f, \"pass_ms\": [%.2f, %.2f], "
       "\"memory_growth_bytes\": [%.0f, %.0f], \"peak_rss_bytes\": [%.0f, %.0f], "
-      "\"start_ms\": [%.0f, %.0f], \"backlog_step_ms\": %.1f, \"journal_events\": %lld, \"journal_bytes\": "
-      "%lld}\n",
-      bench::kLive, static_cast<long long>(options.few), static_cast<long long>(rows.attempts), options.runs,
+      "\"start_ms\": [%.0f, %.0f], \"start_memory_bytes\": [%.0f, %.0f], \"backlog_step_ms\": %.1f, "
+      "\"journal_events\": %lld, \"journal_bytes\": %lld}\n",
+      bench::kLive, static_cast<long long>(options.few), static_cast<long long>(left), options.runs,
       options.passes, bench::median(time.ratio), bench::median(time.cpu_ratio),
-      bench::median(memory_many.growth) / bench::median(memory_few.growth), bench::median(time.few_ms),
-      bench::median(time.many_ms), bench::median(memory_few.growth), bench::median(memory_many.growth),
-      bench::median(memory_few.peak), bench::median(memory_many.peak), bench::median(memory_few.start_ms),
-      bench::median(memory_many.start_ms), step, static_cast<long long>(rows.events),
-      static_cast<long long>(bytes));
+      bench::median(many_passes.growth) / bench::median(few_passes.growth), bench::median(time.few_ms),
+      bench::median(time.many_ms), bench::median(few_passes.growth), bench::median(many_passes.growth),
+      bench::median(few_passes.peak), bench::median(many_passes.peak), few_start.start_ms.front(),
+      many_start.start_ms.front(), few_start.growth.front(), many_start.growth.front(), step,
+      static_cast<long long>(rows.events), static_cast<long long>(bytes));
   return 0;
 }
 
@@ -187,8 +196,8 @@ int run(const Options& options, const std::string& directory) {
 
 int main(int argc, char** argv) {
   try {
-    if (argc == 5 && std::string(argv[1]) == "--memory")
-      return print_memory(argv[2], std::atoll(argv[3]), std::atoi(argv[4]));
+    if (argc == 6 && std::string(argv[1]) == "--memory")
+      return print_memory(argv[2], std::atoll(argv[3]), std::atoi(argv[4]), std::string(argv[5]) == "check");
     std::string directory;
     const Options options = parse(argc, argv, directory);
     if (!directory.empty()) return run(options, directory);

@@ -2,6 +2,7 @@
 #include <ostream>
 
 #include "domain/capacity.hpp"
+#include "domain/slots.hpp"
 #include "unit/properties/check.hpp"
 
 namespace agent::domain {
@@ -223,7 +224,6 @@ RC_GTEST_PROP(Allocation, says_truly_why_not_one_more_is_started, ()) {
     const Grant& grant = grants[index];
     const bool kept_back = needed(demand) > grant.start;
     const auto cap = left_of_target(situation.host, demand.target_key);
-    RC_CLASSIFY(true, std::string(to_string(grant.limited_by)));
     if (demand.blocked != LimitingFactor::none) {
       RC_ASSERT(grant.limited_by == demand.blocked);
       continue;
@@ -246,7 +246,7 @@ RC_GTEST_PROP(Allocation, says_truly_why_not_one_more_is_started, ()) {
 RC_GTEST_PROP(Slots, the_lowest_that_nobody_holds,
               (const std::set<std::uint8_t>& taken, std::uint8_t ceiling)) {
   const std::set<std::int64_t> held(taken.begin(), taken.end());
-  const auto slot = lowest_free_slot(held, ceiling);
+  const auto slot = free_slot(held, ceiling);
   std::int64_t below = 1;
   while (below <= ceiling && held.contains(below))
     ++below;
