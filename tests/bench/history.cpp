@@ -1,5 +1,6 @@
-// rmgr-bench-history [--few N] [--many N] [--runs N] [--passes N] [--directory DIR]: what a pass costs over a
-// short and over a long history. Histories that an earlier run left in DIR are used again.
+// rmgr-bench-history [--few N] [--many N] [--runs N] [--passes N] [--memory-runs N] [--memory-passes N]
+// [--directory DIR]: what a pass costs over a short and over a long history. Histories that an earlier run
+// left in DIR are used again.
 #include <time.h>
 #include <unistd.h>
 
@@ -24,7 +25,9 @@ using Clock = std::chrono::steady_clock;
 
 struct Options {
   std::int64_t few = 1'000, many = 1'000'000;
-  int runs = 5, passes = 60;
+  int runs = 5, passes = 200;
+  // So many that what the journal may keep of its file in memory is full over the short history too.
+  int memory_runs = 3, memory_passes = 1'000;
 };
 
 double since(Clock::time_point begin) {
@@ -82,17 +85,17 @@ TimeResult measure_time(const std::string& few, const std::string& many, const O
     result.many_ms.push_back(bench::median(of_many.wall));
     result.ratio.push_back(result.many_ms.back() / result.few_ms.back());
     result.cpu_ratio.push_back(bench::median(of_many.cpu) / bench::median(of_few.cpu));
-    std::fprintf(stderr, "a pass: %.2f and %.2f ms\n", result.few_ms.back(), result.many_ms.back());
+    std::fprintf(stderr, "a pass: %.2f and %.2f ms, of them CPU %.2f and %.2f ms\n", result.few_ms.back(),
+                 result.many_ms.back(), bench::median(of_few.cpu), bench::median(of_many.cpu));
   }
   return result;
 }
 
-// In a process of its own: what a host adds to the memory of a program that did nothing yet. `check`: it
-// walks every page first, as the daemon does at its start.
-int print_memory(const std::string& directory, std::int64_t keep, int passes, bool check) {
+// In a process of its own: what a host adds to the memory of a program that did nothing yet.
+int print_memory(const std::string& directory, std::int64_t keep, int passes) {
   const std::int64_t before = own_memory("VmRSS");
   const auto begin = Clock::now();
-  bench::Host host(directory, keep, check);
+  bench::Host host(directory, keep, false);
   const double opened = since(begin);
   for (int pass = 0; pass < passes; ++pass)
     host.pass();
@@ -103,24 +106,21 @@ int print_memory(const std::string& directory, std::int64_t keep, int passes, bo
 }
 
 struct MemoryResult {
-  std::vector<double> growth, peak, start_ms;
+  std::vector<double> growth, peak, open_ms;
 };
 
-void measure_memory(const std::string& directory, std::int64_t keep, int passes, bool check,
-                    MemoryResult& result) {
+void measure_memory(const std::string& directory, std::int64_t keep, int passes, MemoryResult& result) {
   int status = 0;
-  const std::string said =
-      testkit::run_program({std::filesystem::read_symlink("/proc/self/exe"), "--memory", directory,
-                            std::to_string(keep), std::to_string(passes), check ? "check" : "open"},
-                           &status);
+  const std::string said = testkit::run_program({std::filesystem::read_symlink("/proc/self/exe"), "--memory",
+                                                 directory, std::to_string(keep), std::to_string(passes)},
+                                                &status);
   char* rest = nullptr;
   const double growth = std::strtod(said.c_str(), &rest);
   if (status != 0 || rest == said.c_str()) throw std::runtime_error("a run for memory failed");
   result.growth.push_back(growth);
   result.peak.push_back(std::strtod(rest, &rest));
-  result.start_ms.push_back(std::strtod(rest, nullptr));
-  std::fprintf(stderr, "%s over %lld: %.0f bytes, opened in %.0f ms\n", check ? "start" : "passes",
-               static_cast<long long>(keep), growth, result.start_ms.back());
+  result.open_ms.push_back(std::strtod(rest, nullptr));
+  std::fprintf(stderr, "memory over %lld: %.0f bytes\n", static_cast<long long>(keep), growth);
 }
 
 // A journal that was allowed far less from one day to the next: each pass forgets as much as a step may.
@@ -146,12 +146,14 @@ Options parse(int argc, char** argv, std::string& directory) {
     if (word == "--many") options.many = number;
     if (word == "--runs") options.runs = static_cast<int>(number);
     if (word == "--passes") options.passes = static_cast<int>(number);
+    if (word == "--memory-runs") options.memory_runs = static_cast<int>(number);
+    if (word == "--memory-passes") options.memory_passes = static_cast<int>(number);
     if (word == "--directory") directory = argv[index + 1];
   }
   return options;
 }
 
-int run(const Options& options, const std::string& directory) {
+int run(const Options& options, const std::string& directory, bool keep) {
   const std::string few = directory + "/few", many = directory + "/many";
   for (const auto& [name, finished] : {std::pair{few, options.few}, {many, options.many}}) {
     if (std::filesystem::exists(name + "/journal.db")) continue;
@@ -162,33 +164,29 @@ int run(const Options& options, const std::string& directory) {
     std::fprintf(stderr, "made a history of %lld attempts in %.1f s\n", static_cast<long long>(finished),
                  since(begin) / 1e3);
   }
-  const bench::Rows rows = bench::count_rows(many);
   const auto bytes = std::filesystem::file_size(many + "/journal.db");
 
-  MemoryResult few_passes, many_passes, few_start, many_start;
-  for (int run = 0; run < options.runs; ++run) {
-    measure_memory(few, options.few, options.passes, false, few_passes);
-    measure_memory(many, options.many, options.passes, false, many_passes);
+  MemoryResult few_memory, many_memory;
+  for (int run = 0; run < options.memory_runs; ++run) {
+    measure_memory(few, options.few, options.memory_passes, few_memory);
+    measure_memory(many, options.many, options.memory_passes, many_memory);
   }
-  // Once: a start reads the whole file.
-  measure_memory(few, options.few, 1, true, few_start);
-  measure_memory(many, options.many, 1, true, many_start);
   const TimeResult time = measure_time(few, many, options);
-  const std::int64_t left = bench::count_rows(many).attempts;
-  const double step = backlog_step_ms(many);
+  const bench::Rows rows = bench::count_rows(many);
+  const double step = keep ? 0 : backlog_step_ms(many);  // makes the history shorter
   std::printf(
       "{\"live\": %d, \"finished\": [%lld, %lld], \"runs\": %d, \"passes\": %d, \"ratio_time\": %.3f, "
       "\"ratio_cpu\": %.3f, \"ratio_memory\": %.3f, \"pass_ms\": [%.2f, %.2f], "
       "\"memory_growth_bytes\": [%.0f, %.0f], \"peak_rss_bytes\": [%.0f, %.0f], "
-      "\"start_ms\": [%.0f, %.0f], \"start_memory_bytes\": [%.0f, %.0f], \"backlog_step_ms\": %.1f, "
+      "\"open_ms\": [%.0f, %.0f], \"backlog_step_ms\": %.1f, "
       "\"journal_events\": %lld, \"journal_bytes\": %lld}\n",
-      bench::kLive, static_cast<long long>(options.few), static_cast<long long>(left), options.runs,
+      bench::kLive, static_cast<long long>(options.few), static_cast<long long>(rows.attempts), options.runs,
       options.passes, bench::median(time.ratio), bench::median(time.cpu_ratio),
-      bench::median(many_passes.growth) / bench::median(few_passes.growth), bench::median(time.few_ms),
-      bench::median(time.many_ms), bench::median(few_passes.growth), bench::median(many_passes.growth),
-      bench::median(few_passes.peak), bench::median(many_passes.peak), few_start.start_ms.front(),
-      many_start.start_ms.front(), few_start.growth.front(), many_start.growth.front(), step,
-      static_cast<long long>(rows.events), static_cast<long long>(bytes));
+      bench::median(many_memory.growth) / bench::median(few_memory.growth), bench::median(time.few_ms),
+      bench::median(time.many_ms), bench::median(few_memory.growth), bench::median(many_memory.growth),
+      bench::median(few_memory.peak), bench::median(many_memory.peak), bench::median(few_memory.open_ms),
+      bench::median(many_memory.open_ms), step, static_cast<long long>(rows.events),
+      static_cast<long long>(bytes));
   return 0;
 }
 
@@ -196,13 +194,13 @@ int run(const Options& options, const std::string& directory) {
 
 int main(int argc, char** argv) {
   try {
-    if (argc == 6 && std::string(argv[1]) == "--memory")
-      return print_memory(argv[2], std::atoll(argv[3]), std::atoi(argv[4]), std::string(argv[5]) == "check");
+    if (argc == 5 && std::string(argv[1]) == "--memory")
+      return print_memory(argv[2], std::atoll(argv[3]), std::atoi(argv[4]));
     std::string directory;
     const Options options = parse(argc, argv, directory);
-    if (!directory.empty()) return run(options, directory);
+    if (!directory.empty()) return run(options, directory, true);
     const testkit::TemporaryDirectory temporary(0700);
-    return run(options, temporary.path());
+    return run(options, temporary.path(), false);
   } catch (const std::exception& failure) {
     std::fprintf(stderr, "rmgr-bench-history: %s\n", failure.what());
     return 1;
