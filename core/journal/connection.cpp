@@ -30,6 +30,7 @@ Result<Opened> prepare(const Request& request) {
   auto database = Database::open(request.path, request.access, options.vfs);
   if (!database) return database.error();
   if (auto set = set_patience(*database, options); !set) return set.error();
+  if (auto set = bound_memory(*database); !set) return set.error();
   bool blank = false;
   if (request.may_be_blank) {
     auto found = is_blank(*database);

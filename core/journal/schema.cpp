@@ -159,6 +159,29 @@ std::string attempt_table() {
          ";\nCREATE INDEX attempt_definition ON attempt (policy, definition);\n";
 }
 
+std::string settled_of(const std::string& row) {
+  return "(" + row + ".state = 'cleaned' AND " + row + ".deregistration_owed = 0 AND " + row +
+         ".replacement_wanted = 0)";
+}
+
+// How many attempts are settled, kept by the database itself: counting them would cost what ever was.
+std::string tally() {
+  const std::string before = settled_of("OLD"), now = settled_of("NEW");
+  const std::string add = " BEGIN UPDATE tally SET settled = settled + ";
+  return "CREATE TABLE tally (\n"
+         "  one INTEGER PRIMARY KEY CHECK (one = 1),\n"
+         "  settled INTEGER NOT NULL CHECK (settled >= 0)\n"
+         ") STRICT;\n"
+         "INSERT INTO tally (one, settled) VALUES (1, 0);\n"
+         "CREATE TRIGGER tally_insert AFTER INSERT ON attempt WHEN " +
+         now + add + "1; END;\n" +
+         "CREATE TRIGGER tally_update AFTER UPDATE OF state, deregistration_owed, replacement_wanted ON "
+         "attempt "
+         "WHEN " +
+         before + " <> " + now + add + now + " - " + before + "; END;\n" +
+         "CREATE TRIGGER tally_delete AFTER DELETE ON attempt WHEN " + before + add + "-1; END;\n";
+}
+
 // A detail has the form of a word; which vocabulary it is from depends on the event.
 std::string event_table() {
   return "CREATE TABLE event (\n"
@@ -184,7 +207,7 @@ std::string small_tables() {
 }  // namespace
 
 std::string schema_1() {
-  return meta_table() + policy_tables() + attempt_table() + event_table() + small_tables();
+  return meta_table() + policy_tables() + attempt_table() + tally() + event_table() + small_tables();
 }
 
 std::vector<std::string> migration_steps() { return {schema_1()}; }

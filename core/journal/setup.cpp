@@ -17,6 +17,8 @@ Result<void> set(Database& database, const std::string& pragma) {
 
 // After a burst the log is cut back to this, so that a quiet daemon holds little disk.
 constexpr const char* kLogLimit = "journal_size_limit = 4194304";
+// In KiB. Room for what is active; a long history must not fill memory.
+constexpr const char* kCache = "cache_size = -1024";
 
 Result<void> check_version(const Database& database, std::int64_t version, std::size_t newest,
                            bool read_only) {
@@ -44,6 +46,8 @@ Result<void> set_patience(Database& database, const OpenOptions& options) {
   if (!exclusive) return {};
   return set(database, "locking_mode = EXCLUSIVE");
 }
+
+Result<void> bound_memory(Database& database) { return set(database, kCache); }
 
 Result<bool> is_blank(Database& database) {
   auto version = database.integer("PRAGMA user_version");

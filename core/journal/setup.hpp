@@ -12,6 +12,9 @@ namespace agent::journal {
 // Settings that write nothing: patience and locking.
 domain::Result<void> set_patience(sqlite::Database& database, const OpenOptions& options);
 
+// How much of the file is kept in memory.
+domain::Result<void> bound_memory(sqlite::Database& database);
+
 // True for a database without any table and mark: one that was never finished.
 domain::Result<bool> is_blank(sqlite::Database& database);
 

@@ -15,7 +15,7 @@ using observe::Level;
 namespace {
 
 constexpr Millis kHistoryPruneInterval{60'000};
-constexpr std::int64_t kHistoryPruneStep = 500;
+constexpr Millis kHistoryBacklogInterval{10'000};  // while a step was not enough
 
 std::string word(domain::State state) { return std::string(domain::to_string(state)); }
 
@@ -273,6 +273,8 @@ void Engine::prune_history() {
     log_.write(Level::warning, observe::Event::journal_failed,
                {{Field::error_code, std::string(domain::to_string(pruned.error().code))},
                 {Field::message, pruned.error().message}});
+  } else if (*pruned >= kHistoryPruneStep) {
+    next_history_prune_ = domain::after(now, kHistoryBacklogInterval);
   }
 }
 

@@ -19,6 +19,9 @@
 
 namespace agent::reconcile {
 
+// History is forgotten in steps of at most this many attempts, so that no turn takes long.
+inline constexpr std::int64_t kHistoryPruneStep = 100;
+
 struct EngineOptions {
   std::int64_t host_capacity = 1;
   std::int64_t target_cap = 0;

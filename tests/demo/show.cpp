@@ -44,6 +44,7 @@ testkit::AgentSetup setup_for(const ShowOptions& options, const std::string& dir
   }
   setup.github_url = github.url();
   setup.token = github.token();
+  setup.environment = options.environment;
   setup.capacity = options.capacity;
   setup.policies.front().max = std::max(options.jobs, 1);
   return setup;
@@ -99,7 +100,7 @@ ShowResult show(const ShowOptions& options) {
     if (options.at_once > 0 && open < options.at_once && result.queued < options.jobs) queue(1);
     const bool all_done = result.queued == options.jobs && summary.completed >= options.jobs;
     result.settled = all_done && summary.registrations == 0 && agent.live_attempts().empty();
-    std::this_thread::sleep_for(std::chrono::milliseconds(options.live ? 50 : 20));
+    std::this_thread::sleep_for(options.live ? std::chrono::milliseconds(50) : options.look_every);
   }
   const emulator::Summary summary = github->summary();
   result.completed = summary.completed - summary.failed;
@@ -111,6 +112,7 @@ ShowResult show(const ShowOptions& options) {
   std::map<std::string, testkit::AttemptView> by_runner;
   for (const testkit::AttemptView& attempt : agent.attempts())
     by_runner["runner-manager-" + attempt.id] = attempt;
+  result.attempts = static_cast<int>(by_runner.size());
   for (const emulator::JobView& job : github->jobs()) {
     const auto attempt = by_runner.find(job.runner_name);
     if (job.listener_exec_at_ms == 0 || attempt == by_runner.end()) continue;

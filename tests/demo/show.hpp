@@ -1,6 +1,7 @@
 // One run of the main job: an emulated GitHub, an agent, some jobs, and what came of them.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -18,6 +19,8 @@ struct ShowOptions {
   std::string more_plugins;  // a directory beside `plugins`, for the provider of somebody else; empty: none
   bool live = true;          // print a line whenever something changed
   int at_once = 0;           // queue this many, then one more for each that ends; 0: all at the start
+  std::chrono::milliseconds look_every{20};  // between two looks at what is done, if nobody watches
+  std::vector<std::string> environment;      // NAME=value, of the agent alone
   std::string script = "echo built > result.txt";
 };
 
@@ -28,6 +31,7 @@ struct Timing {
 
 struct ShowResult {
   int queued = 0, completed = 0, failed = 0;
+  int attempts = 0;  // that the agent made for them
   testkit::Leftovers leftovers;
   std::vector<Timing> timings;  // of the jobs that ran, by the listener's own clock and the agent's journal
   std::int64_t peak_rss_bytes = 0;

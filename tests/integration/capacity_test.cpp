@@ -55,10 +55,11 @@ TEST(Capacity, the_hosts_capacity_holds_over_all_policies) {
     setup.policies = {{.name = "one", .labels = {"one"}, .timeouts = {}},
                       {.name = "two", .labels = {"two"}, .timeouts = {}}};
   });
-  ASSERT_TRUE(stage.agent().start());
   const std::string script = Stage::wait_for(stage.path("runtimes/go"));
+  // Both wait before the first pass: a pass that saw only one of them would rightly give it everything.
   stage.queue(3, script, {"self-hosted", "one"});
   stage.queue(3, script, {"self-hosted", "two"});
+  ASSERT_TRUE(stage.agent().start());
   ASSERT_TRUE(runs(stage, 3));
   EXPECT_EQ(registered_after_some_passes(stage), 3);
   const auto policies = stage.agent().policies();

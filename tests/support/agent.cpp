@@ -24,11 +24,18 @@ namespace fs = std::filesystem;
 
 namespace {
 
-pid_t spawn(const std::vector<std::string>& argv, int output, const std::string& error_file) {
+pid_t spawn(const std::vector<std::string>& argv, int output, const std::string& error_file,
+            const std::vector<std::string>& environment = {}) {
   std::vector<char*> words;
   for (const std::string& word : argv)
     words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
+  std::vector<char*> variables;
+  for (const std::string& variable : environment)
+    variables.push_back(const_cast<char*>(variable.c_str()));
+  for (char** variable = environ; *variable != nullptr; ++variable)
+    variables.push_back(*variable);
+  variables.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
@@ -37,7 +44,7 @@ pid_t spawn(const std::vector<std::string>& argv, int output, const std::string&
     posix_spawn_file_actions_addopen(&actions, 2, error_file.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
   }
   pid_t pid = -1;
-  const int failed = posix_spawn(&pid, argv[0].c_str(), &actions, nullptr, words.data(), environ);
+  const int failed = posix_spawn(&pid, argv[0].c_str(), &actions, nullptr, words.data(), variables.data());
   posix_spawn_file_actions_destroy(&actions);
   if (failed != 0) throw std::runtime_error("cannot start " + argv[0]);
   return pid;
@@ -175,7 +182,7 @@ void Agent::write_configuration() const {
 
 bool Agent::start(std::chrono::milliseconds limit) {
   pid_ = spawn({setup_.bin + "/runner-manager", "run", "--config", config_file()}, -1,
-               setup_.directory + "/stderr.log");
+               setup_.directory + "/stderr.log", setup_.environment);
   const auto end = std::chrono::steady_clock::now() + limit;
   while (std::chrono::steady_clock::now() < end) {
     int status = 0;

@@ -38,6 +38,7 @@ struct AgentSetup {
   std::string mirror;  // a directory of packages; empty: packages come from GitHub
   std::string drain_timeout = "60s";
   std::vector<PolicySpec> policies = {PolicySpec{}};
+  std::vector<std::string> environment;  // NAME=value, of the daemon alone
 };
 
 // One row of `attempts --json`, as far as tests ask.

@@ -1,4 +1,5 @@
 #include "journal/attempt_store.hpp"
+#include "journal/prune.hpp"
 #include "journal/schema.hpp"
 #include "journal/sqlite.hpp"
 #include "unit/journal/fixture.hpp"
@@ -147,6 +148,52 @@ TEST_F(History, pruning_forgets_definitions_that_nobody_refers_to) {
   again.policy.max = 7;
   ASSERT_OK(journal->commit(batch({again})));
   EXPECT_EQ(**journal->find(again.id), again);
+}
+
+// Whatever changes an attempt, the number that pruning trusts is the number of rows.
+TEST_F(History, the_tally_is_the_number_of_settled_attempts) {
+  const std::string settled = "attempt WHERE " + std::string{kSettled};
+  const auto tally = [&] {
+    auto database = look();
+    return *database.integer("SELECT settled FROM tally");
+  };
+  auto journal = open();
+  Attempt owing = sample::settled(1, 100);
+  owing.deregistration_owed = true;
+  Attempt living = sample::attempt(2);
+  ASSERT_OK(journal->commit(batch({owing, living, sample::settled(3, 100), sample::settled(4, 200)})));
+  EXPECT_EQ(tally(), 2);
+  owing.deregistration_owed = false;
+  living.state = domain::State::cleaned;
+  ASSERT_OK(journal->commit(batch({owing, living})));
+  EXPECT_EQ(tally(), 4);
+  EXPECT_EQ(count(settled), 4);
+  owing.deregistration_owed = true;
+  living.exit_code = 1;
+  ASSERT_OK(journal->commit(batch({owing, living})));
+  EXPECT_EQ(tally(), 3);
+  // Another fact that is refused takes its neighbours' change back with it.
+  owing.deregistration_owed = false;
+  living.runtime = "/elsewhere";
+  EXPECT_FALSE(journal->commit(batch({owing, living})).ok());
+  EXPECT_EQ(tally(), 3);
+  EXPECT_EQ(*journal->prune(150, 0, 100), 1);
+  EXPECT_EQ(tally(), 2);
+  EXPECT_EQ(count(settled), 2);
+}
+
+// What a step of pruning reads: the one number, and no more rows than it removes.
+TEST_F(History, pruning_reads_no_more_than_it_removes) {
+  static_cast<void>(open());
+  auto database = look();
+  auto plan = database.prepare("EXPLAIN QUERY PLAN " + prune_query());
+  ASSERT_OK(plan);
+  std::vector<std::string> steps;
+  for (auto row = plan->step(); row.ok() && *row; row = plan->step())
+    steps.push_back(plan->text(3));
+  EXPECT_EQ(steps,
+            (std::vector<std::string>{"SEARCH attempt USING INTEGER PRIMARY KEY (rowid=?)", "LIST SUBQUERY 1",
+                                      "SEARCH attempt USING INDEX attempt_settled (changed_wall_ms<?)"}));
 }
 
 TEST_F(History, a_limit_of_nothing_prunes_nothing) {
