@@ -86,9 +86,9 @@ void Agent::start() {
     ledger.refused(batch);
   };
   journal_ = std::make_unique<SimJournal>(std::move(*opened), std::move(watch));
-  engine_ = std::make_unique<reconcile::Engine>(ledger.configured.options, world, *journal_, *log_);
+  engine_ = std::make_unique<reconcile::Engine>(ledger.configured().options, world, *journal_, *log_);
   world.connect(engine_.get(), journal_.get());
-  if (auto started = engine_->start(ledger.configured.policies); !started)
+  if (auto started = engine_->start(ledger.configured().policies); !started)
     nature.violation("the engine could not start: " + started.error().message);
 }
 
@@ -153,9 +153,9 @@ void Agent::await_quiet(std::int64_t until_ms) {
 }
 
 void Agent::configure(Configuration configuration) {
-  ledger.configured = std::move(configuration);
+  ledger.configure(std::move(configuration));
   if (!engine_) return;
-  if (!reload(*engine_, ledger.configured, nature)) crash(false);
+  if (!reload(*engine_, ledger.configured(), nature)) crash(false);
 }
 
 void Agent::turn() {

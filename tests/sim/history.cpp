@@ -104,7 +104,7 @@ void History::end_faults() {
 
 bool History::has_room(const SimJob& job) const {
   const Ledger& ledger = agent_.ledger;
-  const auto& options = ledger.configured.options;
+  const auto& options = ledger.configured().options;
   if (ledger.host_load() >= options.host_capacity) return false;
   domain::Job listed;
   listed.repository = job.repository;
@@ -175,7 +175,7 @@ void History::check_end() {
 }
 
 HistoryResult History::run() {
-  agent_.ledger.configured = {.options = plan_.options, .policies = plan_.policies};
+  agent_.ledger.configure({.options = plan_.options, .policies = plan_.policies});
   arrange();
   agent_.start();
   std::int64_t steps = 0;

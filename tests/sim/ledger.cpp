@@ -43,6 +43,15 @@ void Ledger::compare(agent::journal::Journal& journal, const AttemptId& id, cons
   }
 }
 
+// A refusal concerned the definition that was refused.
+void Ledger::configure(Configuration configuration) {
+  const auto& known = configured_.policies;
+  for (const domain::Policy& policy : configuration.policies) {
+    if (std::find(known.begin(), known.end(), policy) == known.end()) held_until_ms_.erase(policy.name);
+  }
+  configured_ = std::move(configuration);
+}
+
 void Ledger::reopened(agent::journal::Journal& journal) {
   for (const auto& [id, candidates] : uncertain_) {
     auto found = journal.find(id);
@@ -136,17 +145,17 @@ void Ledger::check_end(const Attempt& before, const Attempt& now) {
 // The allocator's promises, held against what is durable.
 void Ledger::check_new(const Attempt& attempt, std::int64_t now_ms) {
   ++created;
-  const auto& policies = configured.policies;
+  const auto& policies = configured_.policies;
   const auto policy = std::find_if(policies.begin(), policies.end(),
                                    [&](const auto& known) { return known.name == attempt.policy.name; });
   if (policy == policies.end() || policy->state != domain::PolicyState::active) {
     nature_.violation("a runner was launched for a policy that admits none");
     return;
   }
-  if (host_load() > configured.options.host_capacity) nature_.violation("the host's capacity was exceeded");
+  if (host_load() > configured_.options.host_capacity) nature_.violation("the host's capacity was exceeded");
   const std::int64_t live = live_of(attempt.policy.name);
   if (live > policy->max) nature_.violation("the policy's maximum was exceeded");
-  const std::int64_t cap = configured.options.target_cap;
+  const std::int64_t cap = configured_.options.target_cap;
   if (cap > 0 && target_load(attempt.policy.target) > cap) nature_.violation("the target's cap was exceeded");
   const auto& waiting = unreconciled_[reconcile::key_of(attempt.policy)];
   if (!waiting.empty()) nature_.violation("a runner was launched before what was live at the start was seen");
@@ -174,7 +183,7 @@ void Ledger::reconciled(const reconcile::TargetKey& target, const std::set<Attem
 
 void Ledger::told(const reconcile::TargetKey& target, const std::vector<domain::Job>& jobs) {
   std::vector<domain::Policy> theirs;
-  for (const domain::Policy& policy : configured.policies) {
+  for (const domain::Policy& policy : configured_.policies) {
     if (!reconcile::serves(policy, target)) continue;
     theirs.push_back(policy);
     queued_[policy.name] = 0;

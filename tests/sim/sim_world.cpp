@@ -220,7 +220,7 @@ SimWorld::Body SimWorld::remove_runner(const domain::Attempt& attempt) {
 SimWorld::Body SimWorld::deregister(const domain::Attempt& attempt) {
   std::optional<domain::RunnerId> id = attempt.runner;
   std::optional<domain::RunnerId> found;
-  if (!id || attempt.unanswered) {
+  if (!id || attempt.unanswered_at) {
     const auto listed = nature_.registrations.find(domain::runner_name(attempt.id));
     const bool known = listed != nature_.registrations.end();
     const bool lacks = known && schedule_.now_ms() < listed->second.made_ms + kListingLags &&

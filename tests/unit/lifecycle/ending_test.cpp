@@ -226,6 +226,22 @@ TEST_F(Machine, two_unanswered_requests_are_not_settled_by_one_runner) {
   EXPECT_TRUE(attempt_.deregistration_owed);
 }
 
+TEST_F(Machine, a_runner_that_was_told_of_and_removed_does_not_settle_another_request) {
+  launch(EffectKind::register_runner);
+  const std::uint64_t first = attempt_.pending->seq;
+  fail(ErrorCode::deadline);
+  tell(event::Registered{.runner = domain::RunnerId(9)}, first);
+  pass(2'000);
+  tell(event::Timer{});
+  answer(event::Deregistered{.removal = Removal::not_listed, .found = std::nullopt});
+  ASSERT_EQ(pending(), EffectKind::register_runner);
+  demand_ = false;
+  fail(ErrorCode::deadline);
+  ASSERT_EQ(pending(), EffectKind::deregister);
+  answer(event::Deregistered{.removal = Removal::gone, .found = domain::RunnerId(9)});
+  EXPECT_TRUE(attempt_.deregistration_owed) << "the second request may still bring one";
+}
+
 TEST_F(Machine, a_late_runner_that_cannot_be_removed_yet_is_looked_for_again) {
   launch(EffectKind::register_runner);
   fail(ErrorCode::deadline);
@@ -237,7 +253,7 @@ TEST_F(Machine, a_late_runner_that_cannot_be_removed_yet_is_looked_for_again) {
   ASSERT_EQ(pending(), EffectKind::deregister);
   answer(event::Deregistered{.removal = Removal::busy, .found = domain::RunnerId(9)});
   EXPECT_TRUE(attempt_.deregistration_owed);
-  EXPECT_TRUE(attempt_.unanswered.has_value()) << "its removal must go by the name";
+  EXPECT_TRUE(attempt_.unanswered_at.has_value()) << "its removal must go by the name";
 }
 
 TEST_F(Machine, the_operators_stop_outranks_an_intent_that_a_job_may_withdraw) {
