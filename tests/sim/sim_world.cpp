@@ -89,6 +89,13 @@ void SimWorld::perform(const reconcile::Effect& effect) {
   conduct.issued(effect, row ? *row : std::nullopt, schedule_.now_ms());
   if (effect.kind == EffectKind::release && !secrets_.contains(effect.attempt->id))
     nature_.violation("a start was asked for without its one-time secret");
+  const bool starts = effect.kind == EffectKind::spawn_held || effect.kind == EffectKind::release;
+  if (starts && operator_stops_next_start) {
+    operator_stops_next_start = false;
+    later(chance_.between(0, 400), [this, attempt = effect.attempt->id] {
+      engine_->on_event({.attempt = attempt, .seq = 0, .body = event::OperatorStop{}});
+    });
+  }
   const std::uint64_t flight = next_flight_++;
   in_flight_.emplace(flight, effect);
   const bool stuck = misbehaves(nature_.faults.call_stuck);
