@@ -79,6 +79,8 @@ void History::happen(Happening what) {
     case Happening::reboot:
       agent_.crash(true);
       agent_.world.reboot();
+      // A machine without a battery for its clock.
+      if (agent_.chance.happens(0.3)) agent_.world.wall_offset_ms -= agent_.chance.between(0, 7'200'000);
       break;
     case Happening::clock_jump:
       agent_.world.wall_offset_ms += agent_.chance.between(-7'200'000, 7'200'000);

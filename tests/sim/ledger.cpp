@@ -23,11 +23,9 @@ bool rewritten(const std::optional<T>& before, const std::optional<T>& now) {
   return before && before != now;
 }
 
+// A launch that was withdrawn because of another one's refusal asked GitHub for nothing.
 bool refused_for_good(const Attempt& row) {
-  if (!row.outcome || !row.outcome->reason) return false;
-  const FailureReason reason = *row.outcome->reason;
-  return reason == FailureReason::jit_refused || reason == FailureReason::root_refused ||
-         reason == FailureReason::runner_package_unverified;
+  return row.outcome && row.outcome->reason == FailureReason::jit_refused && row.jit_requested_at;
 }
 
 }  // namespace
@@ -91,12 +89,16 @@ void Ledger::refused(const agent::journal::Batch& batch) {
 void Ledger::written(const agent::journal::Batch& batch, std::int64_t now_ms) {
   uncertain_.clear();
   std::vector<AttemptId> made;
+  std::vector<domain::PolicyName> came_through;
   for (const Attempt& attempt : batch.attempts) {
     const auto known = rows_.find(attempt.id);
     if (known == rows_.end()) {
       made.push_back(attempt.id);
     } else {
       check_change(known->second, attempt);
+      const bool started =
+          attempt.state == domain::State::starting && known->second.state != domain::State::starting;
+      if (started) came_through.push_back(attempt.policy.name);
     }
     if (refused_for_good(attempt) && known != rows_.end() && !known->second.outcome)
       held_until_ms_[attempt.policy.name] = now_ms + kShortestHold;
@@ -108,6 +110,9 @@ void Ledger::written(const agent::journal::Batch& batch, std::int64_t now_ms) {
       open_.erase(attempt.id);
     }
   }
+  // A launch that came through shows that what was refused is mended.
+  for (const domain::PolicyName& policy : came_through)
+    held_until_ms_.erase(policy);
   for (const AttemptId& id : made)
     check_new(rows_.at(id), now_ms);
 }

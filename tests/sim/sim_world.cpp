@@ -1,5 +1,7 @@
 #include "sim/sim_world.hpp"
 
+#include <algorithm>
+
 #include "sim/laws.hpp"
 
 namespace simulation {
@@ -89,6 +91,10 @@ void SimWorld::perform(const reconcile::Effect& effect) {
   conduct.issued(effect, row ? *row : std::nullopt, schedule_.now_ms());
   if (effect.kind == EffectKind::release && !secrets_.contains(effect.attempt->id))
     nature_.violation("a start was asked for without its one-time secret");
+  const auto& flying = in_flight_;
+  if (std::any_of(flying.begin(), flying.end(),
+                  [&](const auto& flight) { return flight.second.attempt->id == effect.attempt->id; }))
+    nature_.violation("an effect was issued beside another one of the same attempt");
   const bool starts = effect.kind == EffectKind::spawn_held || effect.kind == EffectKind::release;
   if (starts && operator_stops_next_start) {
     operator_stops_next_start = false;
