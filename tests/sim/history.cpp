@@ -1,6 +1,7 @@
 #include "sim/history.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "sim/agent.hpp"
 #include "sim/laws.hpp"
@@ -87,9 +88,13 @@ void History::happen(Happening what) {
       break;
     case Happening::reconfigure: agent_.configure(vary(plan_, agent_.chance)); break;
     case Happening::operator_stop: {
-      // Half of them come at the moment when nobody knows whether a runner runs by now.
+      // Half of them come in the middle of a launch, where a moment decides what there is to stop.
       if (agent_.chance.happens(0.5)) {
-        agent_.world.operator_stops_next_start = true;
+        static constexpr std::array kSteps{
+            domain::EffectKind::acquire_package, domain::EffectKind::materialize,
+            domain::EffectKind::prepare,         domain::EffectKind::register_runner,
+            domain::EffectKind::spawn_held,      domain::EffectKind::release};
+        agent_.world.operator_stops_at = kSteps[static_cast<std::size_t>(agent_.chance.between(0, 5))];
         break;
       }
       const auto open = agent_.ledger.open();

@@ -95,9 +95,8 @@ void SimWorld::perform(const reconcile::Effect& effect) {
   if (std::any_of(flying.begin(), flying.end(),
                   [&](const auto& flight) { return flight.second.attempt->id == effect.attempt->id; }))
     nature_.violation("an effect was issued beside another one of the same attempt");
-  const bool starts = effect.kind == EffectKind::spawn_held || effect.kind == EffectKind::release;
-  if (starts && operator_stops_next_start) {
-    operator_stops_next_start = false;
+  if (operator_stops_at == effect.kind) {
+    operator_stops_at.reset();
     later(chance_.between(0, 400), [this, attempt = effect.attempt->id] {
       engine_->on_event({.attempt = attempt, .seq = 0, .body = event::OperatorStop{}});
     });

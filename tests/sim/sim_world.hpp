@@ -37,8 +37,8 @@ class SimWorld final : public reconcile::World {
   // Outside: what the provider's probe and GitHub say.
   bool provider_closed = false;
   bool registrations_refused = false;
-  // The next process that is spawned or released is stopped by an operator while that is under way.
-  bool operator_stops_next_start = false;
+  // The next effect of this kind meets an operator who stops its attempt while it is under way.
+  std::optional<domain::EffectKind> operator_stops_at;
   std::int64_t offered_package = 0;
   // Receives each effect and each answer in words, where somebody wants them.
   std::function<void(const std::string&)> tell;
