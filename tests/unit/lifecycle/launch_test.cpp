@@ -142,10 +142,7 @@ TEST_F(Machine, a_registration_that_answers_after_the_conclusion_becomes_a_debt)
 TEST_F(Machine, a_registration_that_comes_after_another_one_started_is_removed_by_its_name) {
   launch(EffectKind::register_runner);
   const std::uint64_t old_seq = attempt_.pending->seq;
-  fail(ErrorCode::deadline);
-  pass(2'000);
-  tell(event::Timer{});
-  answer(event::Deregistered{.removal = event::Removal::not_listed, .found = std::nullopt});
+  asked_in_vain();
   started();
   ASSERT_EQ(attempt_.runner->get(), 7);
   tell(event::Registered{.runner = domain::RunnerId(9)}, old_seq);

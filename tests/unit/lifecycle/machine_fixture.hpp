@@ -114,6 +114,13 @@ class Machine : public ::testing::Test {
       case EffectKind::scrub: answer(event::Scrubbed{}); break;
     }
   }
+  // The registration that is pending runs into its deadline, and its name is not listed when it is looked up.
+  void asked_in_vain() {
+    fail(ErrorCode::deadline);
+    pass(2'000);
+    tell(event::Timer{});
+    answer(event::Deregistered{.removal = event::Removal::not_listed, .found = std::nullopt});
+  }
   void started() {
     launch(EffectKind::release);
     step_on();
