@@ -105,7 +105,7 @@ TEST(Quarantine, whoever_kills_the_agent_blames_no_plugin) {
                          nullptr);
   }
   ASSERT_TRUE(stage.agent().start());
-  EXPECT_EQ(stage.agent().status_json().find("quarantined"), std::string::npos);
+  EXPECT_EQ(stage.agent().status_json().find("file is quarantined"), std::string::npos);
   stage.queue(1, "true");
   EXPECT_TRUE(stage.settles(1));
 }

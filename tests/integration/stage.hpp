@@ -95,7 +95,7 @@ class Stage {
   }
 
   void print_end_of(const std::string& name) const {
-    constexpr std::size_t most = 32 * 1024;
+    constexpr std::size_t most = 256 * 1024;
     const std::string text = testkit::contents(path(name));
     std::cerr << "== the end of " << name << '\n'
               << text.substr(text.size() - std::min(text.size(), most)) << '\n';

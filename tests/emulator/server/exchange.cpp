@@ -1,5 +1,7 @@
 #include "server/exchange.hpp"
 
+#include <algorithm>
+
 #include "wire/text.hpp"
 
 namespace emulator {
@@ -18,6 +20,11 @@ std::optional<std::string> Request::query_value(std::string_view name) const {
 
 void set_target(Request& request, std::string_view target) {
   constexpr std::string_view prefix = "/api/v3";
+  constexpr std::string_view scheme = "http://";
+  // What a client sends that takes this server for its proxy.
+  if (target.starts_with(scheme)) {
+    target.remove_prefix(std::min(target.find('/', scheme.size()), target.size()));
+  }
   request.target = target;
   const auto question = target.find('?');
   std::string_view path = target.substr(0, question);

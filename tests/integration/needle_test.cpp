@@ -1,0 +1,186 @@
+// Every secret that goes in is a needle: the token, the proxy's user and password, and each one-time
+// registration with the credential inside it. They are searched for in everything that the agent writes,
+// shows or answers, over a run in which requests fail and the daemon is killed.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <set>
+
+#include "stage.hpp"
+#include "support/everything.hpp"
+
+namespace integration {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kPassword = "hay-in-a-needle-stack-7731";
+constexpr const char* kProxyHeader =
+    "bmVlZGxlOmhheS1pbi1hLW5lZWRsZS1zdGFjay03NzMx";  // user:password as it is sent
+constexpr const char* kJitVariable = "ACTIONS_RUNNER_INPUT_JITCONFIG=";
+
+// The environments and command lines of the processes of this machine, by pid.
+struct Processes {
+  std::string environments;             // but the listeners' own
+  std::set<std::string> registrations;  // what listeners were started with
+};
+
+Processes look_at_processes() {
+  Processes seen;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
+    const std::string environment = testkit::contents(entry.path() / "environ");
+    const std::size_t at = environment.find(kJitVariable);
+    if (at == std::string::npos) {
+      seen.environments += environment;
+      continue;
+    }
+    const std::size_t begin = at + std::string_view(kJitVariable).size();
+    seen.registrations.insert(environment.substr(begin, environment.find('\0', begin) - begin));
+    EXPECT_NE(testkit::contents(entry.path() / "cmdline").find("Runner."), std::string::npos)
+        << "only a runner's own processes are given its registration";
+  }
+  return seen;
+}
+
+class Needle : public ::testing::Test {
+ protected:
+  Needle() : stage(2, [this](testkit::AgentSetup& setup) { use_proxy(setup); }) {
+    fs::create_directory(seen());
+    fs::permissions(seen(), fs::perms(0777));
+  }
+
+  static void use_proxy(testkit::AgentSetup& setup) {
+    const auto secret = [&setup](const std::string& name, const std::string& text) {
+      const std::string file = setup.directory + "/" + name;
+      std::ofstream(file) << text << "\n";
+      fs::permissions(file, fs::perms(0600));
+      return "\"file:" + file + "\"";
+    };
+    setup.credential = "token: " + secret("needle-token", setup.token) + ", proxy: \"" + setup.github_url +
+                       "\", proxy_credentials: " + secret("needle-proxy", "needle:" + std::string(kPassword));
+    // A launch that a kill interrupted holds its place for as long as this.
+    const std::vector<std::pair<std::string, std::string>> timeouts{{"jit_handoff", "3s"}};
+    setup.policies = {
+        {.name = "once", .labels = {"once"}, .timeouts = timeouts},
+        {.name = "slots", .labels = {"slots"}, .workspace = "persistent", .timeouts = timeouts}};
+  }
+
+  [[nodiscard]] std::string seen() const { return stage.path("runtimes/seen"); }
+
+  // A job that shows what it knows of itself to this test, and leaves it where the runner keeps its own
+  // files and where it works.
+  [[nodiscard]] std::string script() const {
+    return "top=$PWD; while [ ! -e $top/.credentials ] && [ $top != / ]; do top=$(dirname $top); done; "
+           "cat $top/.credentials > " +
+           seen() + "/$$; cat $top/.credentials; cp $top/.credentials $top/_diag/mine.log; exit 3";
+  }
+
+  void collect() {
+    const Processes processes = look_at_processes();
+    registrations.insert(processes.registrations.begin(), processes.registrations.end());
+    haystack += processes.environments;
+    command_lines += testkit::all_command_lines();
+    for (const std::vector<std::string>& words : {std::vector<std::string>{"status"},
+                                                  {"status", "--json"},
+                                                  {"attempts"},
+                                                  {"attempts", "--json"},
+                                                  {"explain"},
+                                                  {"explain", "--json"},
+                                                  {"config", "check", stage.agent().config_file()}}) {
+      std::vector<std::string> command{stage.setup().bin + "/runner-manager"};
+      command.insert(command.end(), words.begin(), words.end());
+      if (words.front() != "config") command.insert(command.end(), {"--config", stage.agent().config_file()});
+      haystack += testkit::run_program(command, nullptr);
+    }
+  }
+
+  // What jobs showed of themselves: the credential inside each registration.
+  [[nodiscard]] std::set<std::string> credentials() const {
+    std::set<std::string> found;
+    const std::regex token("\"token\" *: *\"([^\"]+)\"");
+    for (const auto& entry : fs::directory_iterator(seen())) {
+      const std::string text = testkit::contents(entry.path());
+      for (std::sregex_iterator at(text.begin(), text.end(), token), end; at != end; ++at)
+        found.insert((*at)[1]);
+    }
+    return found;
+  }
+
+  Stage stage;
+  std::string haystack, command_lines;
+  std::set<std::string> registrations;
+};
+
+TEST_F(Needle, is_nowhere_after_a_run_with_faults) {
+  // Answers that carry secrets themselves, as a proxy's or a broken server's may.
+  const std::string echo = std::string(R"({"message": "cannot do that with )") + kPassword + " and " +
+                           stage.setup().token + R"("})";
+  for (const auto& [path, status] : {std::pair{"*/generate-jitconfig", 500},
+                                     {"*/actions/runs*", 502},
+                                     {"*/actions/runners*", 503},
+                                     {"*/runners/downloads", 500}})
+    stage.github()->add_fault(
+        {.action = "status", .path = path, .skip = 1, .count = 2, .status = status, .body = echo});
+  stage.github()->add_fault({.action = "execute_then_drop", .path = "*/generate-jitconfig", .skip = 3});
+  stage.github()->add_fault({.action = "truncate", .path = "*/generate-jitconfig", .skip = 4});
+  ASSERT_TRUE(stage.agent().start());
+  for (const char* label : {"once", "slots"}) {
+    stage.queue(2, script(), {"self-hosted", label});
+    stage.queue(1, Stage::wait_for(stage.path("runtimes/go")), {"self-hosted", label});
+  }
+  for (int kill = 0; kill < 3; ++kill) {
+    ASSERT_TRUE(eventually([&, before = stage.github()->summary().registered_total] {
+      collect();
+      return stage.github()->summary().registered_total > before;
+    })) << "nothing registered before kill "
+        << kill;
+    collect();
+    stage.agent().kill_hard();
+    collect();
+    ASSERT_TRUE(stage.agent().start());
+  }
+  ASSERT_TRUE(eventually([&] {
+    collect();
+    return stage.github()->summary().completed >= 4;
+  }));
+  testkit::run_program({"/usr/bin/touch", stage.path("runtimes/go")}, nullptr);
+  const auto may_stay = [](const testkit::AttemptView& attempt) {
+    return attempt.state == "cleaned" && attempt.owes_deregistration;
+  };
+  ASSERT_TRUE(eventually([&] {
+    collect();
+    const auto live = stage.agent().live_attempts();
+    return stage.github()->summary().completed == 6 && std::all_of(live.begin(), live.end(), may_stay);
+  }));
+  haystack += testkit::journal_dump(stage.agent().state() + "/journal.db");
+  ASSERT_EQ(stage.agent().terminate(), 0);
+
+  haystack += testkit::contents(stage.agent().log_file()) + testkit::contents(stage.path("stderr.log")) +
+              testkit::contents(stage.agent().config_file());
+  for (const std::string& root : {stage.agent().state(), stage.agent().runtimes()}) {
+    for (const auto& entry : fs::recursive_directory_iterator(root)) {
+      const std::string path = entry.path();
+      haystack += path + "\n";
+      if (entry.is_regular_file() && path.rfind(seen(), 0) != 0) haystack += testkit::contents(path);
+    }
+  }
+
+  const std::set<std::string> inside = credentials();
+  ASSERT_GE(inside.size(), 4U) << "the search needs something to search for";
+  ASSERT_GE(registrations.size(), 2U);
+  ASSERT_NE(haystack.find("attempt_granted"), std::string::npos);
+  std::set<std::string> needles{kPassword, kProxyHeader};
+  needles.insert(inside.begin(), inside.end());
+  needles.insert(registrations.begin(), registrations.end());
+  for (const std::string& needle : needles) {
+    EXPECT_EQ(command_lines.find(needle), std::string::npos) << "on a command line: " << needle;
+    EXPECT_EQ(haystack.find(needle), std::string::npos) << needle;
+  }
+  // The emulator of this very test is told the token on its command line; it is no part of the agent.
+  EXPECT_EQ(haystack.find(stage.setup().token), std::string::npos);
+}
+
+}  // namespace
+}  // namespace integration
