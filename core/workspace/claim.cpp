@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <memory>
 
+#include "crash_point.hpp"
 #include "workspace/handle.hpp"
 #include "workspace/workspace.hpp"
 
@@ -69,9 +70,11 @@ Result<void> write_mark(int directory, const std::string& root, const domain::In
   const Fd file(
       ::openat(directory, temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file) return system_error("cannot write the owner mark of the root " + root, errno);
+  RMGR_CRASH_POINT("workspace.mark.draft");
   int error = write_all(file.get(), installation.str() + "\n");
   if (error == 0 && ::fsync(file.get()) != 0) error = errno;
   if (error == 0 && ::linkat(directory, temporary.c_str(), directory, kMark, 0) != 0) error = errno;
+  RMGR_CRASH_POINT("workspace.mark.linked");
   ::unlinkat(directory, temporary.c_str(), 0);
   if (error == 0 && ::fsync(directory) != 0) error = errno;
   if (error != 0) return system_error("cannot write the owner mark of the root " + root, error);
@@ -110,6 +113,7 @@ Result<void> claim_root(const std::string& root, const domain::InstallationId& i
   if (::fchmod(directory.get(), kRootMode) != 0)
     return system_error("cannot set the mode of the root " + root, errno);
   if (mark->has_value()) return {};
+  RMGR_CRASH_POINT("workspace.root.made");
   if (made && ::fsync(parent) != 0) return system_error("cannot make the root " + root, errno);
   return write_mark(directory.get(), root, installation);
 }
@@ -119,6 +123,7 @@ Result<void> create_runtime(const std::string& root, const std::string& name) {
     return Error{ErrorCode::invalid, "a runtime is named by one plain directory name"};
   const auto directory = open_directory(root);
   if (!directory) return directory.error();
+  RMGR_CRASH_POINT("workspace.runtime.before_mkdir");
   if (::mkdirat(directory->get(), name.c_str(), 0700) == 0) return {};
   if (errno == EEXIST) {
     return Error{ErrorCode::exists,

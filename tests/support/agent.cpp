@@ -203,6 +203,11 @@ void Agent::kill_hard() {
   pid_ = -1;
 }
 
+bool Agent::ended() {
+  if (pid_ > 0 && ::waitpid(pid_, nullptr, WNOHANG) == pid_) pid_ = -1;
+  return pid_ <= 0;
+}
+
 std::optional<int> Agent::terminate(std::chrono::milliseconds limit) {
   if (pid_ <= 0) return std::nullopt;
   ::kill(pid_, SIGTERM);
