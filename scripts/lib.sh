@@ -11,6 +11,7 @@ PACKAGES=(
   librapidcheck-dev
 )
 FUZZ_PACKAGES=(clang-14 libclang-rt-14-dev)
+SYSTEMD_PACKAGES=(podman runc netavark fuse-overlayfs iptables debootstrap)
 LINT_PACKAGES=(clang-format clang-tidy cppcheck)
 
 # Installs what is missing; says nothing where nothing is.

@@ -17,6 +17,7 @@
 #include "daemon/control_server.hpp"
 #include "daemon/entropy.hpp"
 #include "daemon/reload.hpp"
+#include "daemon/service_manager.hpp"
 #include "daemon/status.hpp"
 #include "daemon/version.hpp"
 #include "observe/sink.hpp"
@@ -39,14 +40,17 @@ constexpr std::chrono::minutes kProvenUptime{10};
 // The loop: turns of the engine when something was queued or is due, signals, and the control socket.
 class Daemon {
  public:
-  Daemon(config::Configuration configuration, observe::Log& log, std::function<void()> reopen_log)
+  Daemon(config::Configuration configuration, ServiceManager service_manager, observe::Log& log,
+         std::function<void()> reopen_log)
       : configuration_(std::move(configuration)),
+        service_manager_(std::move(service_manager)),
         log_(log),
         reopen_log_(std::move(reopen_log)),
         assembly_(log),
         wakeup_(loop_),
         drain_limit_(loop_),
         forgive_plugins_(loop_),
+        sign_of_life_(loop_),
         signals_(loop_, SIGHUP),
         started_at_(instant_now({})) {}
 
@@ -59,6 +63,7 @@ class Daemon {
   void turn();
   void arm_wakeup();
   void wait_for_signal();
+  void give_signs_of_life();
   void drain();
   void stop();
   void answer(const std::string& command, const std::string& request, const ControlReply& reply);
@@ -71,6 +76,7 @@ class Daemon {
   domain::Result<void> apply(domain::Result<config::Configuration> read);
 
   config::Configuration configuration_;
+  ServiceManager service_manager_;
   observe::Log& log_;
   std::function<void()> reopen_log_;
   asio::io_context loop_{1};
@@ -80,6 +86,7 @@ class Daemon {
   asio::steady_timer wakeup_;
   asio::steady_timer drain_limit_;
   asio::steady_timer forgive_plugins_;
+  asio::steady_timer sign_of_life_;
   asio::signal_set signals_;
   Instant started_at_;
   std::string config_file_;
@@ -144,9 +151,20 @@ void Daemon::wait_for_signal() {
   });
 }
 
+// From the loop, so that one that hangs is noticed.
+void Daemon::give_signs_of_life() {
+  if (service_manager_.alive_every().count() == 0) return;
+  service_manager_.alive();
+  sign_of_life_.expires_after(service_manager_.alive_every());
+  sign_of_life_.async_wait([this](const boost::system::error_code& error) {
+    if (!error) give_signs_of_life();
+  });
+}
+
 void Daemon::drain() {
   log_.write(Level::info, observe::Event::daemon_stopping, {});
   RMGR_CRASH_POINT("drain.asked");
+  service_manager_.stopping();
   assembly_.engine().drain();
   drain_limit_.expires_after(configuration_.drain_timeout);
   drain_limit_.async_wait([this](const boost::system::error_code& error) {
@@ -313,6 +331,8 @@ int Daemon::serve(const RunOptions& options) {
                  {{Field::message, forgotten.error().message}});
   });
   schedule_turn();
+  service_manager_.ready();
+  give_signs_of_life();
   loop_.run();
   return kExitOk;
 }
@@ -334,6 +354,7 @@ int Daemon::run(const RunOptions& options) {
 
 int run(const config::Configuration& configuration, const RunOptions& options) {
   ::umask(077);
+  ServiceManager service_manager = ServiceManager::from_environment();
   // Other accounts must not read this process's memory or environment; it holds credentials.
   ::prctl(PR_SET_DUMPABLE, 0);
   std::signal(SIGPIPE, SIG_IGN);
@@ -347,7 +368,7 @@ int run(const config::Configuration& configuration, const RunOptions& options) {
   }
   observe::LogSink& lines = **log;
   // A file that cannot be opened anew leaves the old one in use, and says so there.
-  Daemon daemon(configuration, lines, [&lines] {
+  Daemon daemon(configuration, std::move(service_manager), lines, [&lines] {
     if (auto reopened = lines.reopen(); !reopened) {
       lines.write(Level::error, observe::Event::daemon_started, {{Field::message, reopened.error().message}});
     }

@@ -48,14 +48,6 @@ struct Retry {
   bool operator==(const Retry&) const = default;
 };
 
-// JIT requests whose outcome nobody knows, and whose runner was not seen either: it may still come into being
-// under the attempt's name.
-struct UnansweredRequests {
-  std::int64_t count = 0;  // at least 1
-  Instant last;            // when the newest of them was issued
-  bool operator==(const UnansweredRequests&) const = default;
-};
-
 // How far a launch came and when; for step timings. Absent steps did not end.
 struct LaunchTimes {
   Instant granted;
@@ -80,9 +72,13 @@ struct Attempt {
   std::optional<RunnerId> runner;
   std::optional<ProcessIdentity> process;
 
-  // "JIT requested": a registration may exist from the first request on. The time of the last one.
+  // "JIT requested": a registration may exist from the first request on. How many there were, and the time of
+  // the last one.
+  std::int64_t jit_requests = 0;
   std::optional<Instant> jit_requested_at;
-  std::optional<UnansweredRequests> unanswered;
+  // When the newest request was issued whose outcome nobody knows and whose runner was not seen either: it
+  // may still come into being under the attempt's name.
+  std::optional<Instant> unanswered_at;
   bool absence_observed = false;          // GitHub was seen without the registration since the last request
   bool clean_exit = false;                // the listener itself exited 0; journalled once
   std::optional<std::int64_t> exit_code;  // of the listener, when known

@@ -33,6 +33,10 @@ Instant after(const Instant& base, Millis by) {
   return {saturating_sum(base.wall_ms, by.count()), saturating_sum(base.boot_ms, by.count()), base.boot_id};
 }
 
+Instant rebased(const Instant& then, const Instant& now) {
+  return one_boot(then, now) ? then : after(now, -elapsed(then, now));
+}
+
 bool reached(const Instant& due, const Instant& now) {
   return one_boot(due, now) ? now.boot_ms >= due.boot_ms : now.wall_ms >= due.wall_ms;
 }

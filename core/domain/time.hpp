@@ -23,6 +23,8 @@ struct Instant {
 Millis elapsed(const Instant& earlier, const Instant& later);
 // `base` moved forward by `by`, in both clocks.
 Instant after(const Instant& base, Millis by);
+// `then` told in the boot of `now`: as long ago as it is by now, and from here on no wall clock disturbs it.
+Instant rebased(const Instant& then, const Instant& now);
 // True once `now` is at or past `due`.
 bool reached(const Instant& due, const Instant& now);
 

@@ -28,11 +28,8 @@ void life_fields(Io& io, A& a) {
     to("process_boot_id", process.boot_id);
   });
   io("jit_requested", a.jit_requested_at);
-  io.group(a.unanswered, [](auto& to, auto& unanswered) {
-    to("unanswered_count", unanswered.count);
-    to("unanswered_last", unanswered.last);
-  });
-
+  io("jit_requests", a.jit_requests);
+  io("unanswered", a.unanswered_at);
   io("state", a.state);
   io("changed", a.changed_at);
   io("absence_observed", a.absence_observed);

@@ -113,8 +113,8 @@ std::string attempt_columns() {
          "  environment TEXT,\n"
          "  runner INTEGER,\n"
          "  process_pid INTEGER, process_start_token INTEGER, process_boot_id TEXT,\n" +
-         maybe_instant("jit_requested") + "  unanswered_count INTEGER CHECK (unanswered_count >= 1),\n" +
-         maybe_instant("unanswered_last") + word("state", states()) + instant("changed") +
+         maybe_instant("jit_requested") + "  jit_requests INTEGER NOT NULL CHECK (jit_requests >= 0),\n" +
+         maybe_instant("unanswered") + word("state", states()) + instant("changed") +
          flag("absence_observed") + flag("clean_exit") + "  exit_code INTEGER,\n" + flag("out_of_memory") +
          maybe_word("pending_kind", effects()) + "  pending_seq INTEGER,\n" +
          maybe_instant("pending_issued") + "  next_seq INTEGER NOT NULL,\n" +
@@ -133,8 +133,7 @@ std::string attempt_columns() {
 
 std::string attempt_rules() {
   return together("process_pid", {"process_start_token", "process_boot_id"}) +
-         whole_instant("jit_requested") + together("unanswered_count", {"unanswered_last_wall_ms"}) +
-         whole_instant("unanswered_last") +
+         whole_instant("jit_requested") + whole_instant("unanswered") +
          together("pending_kind", {"pending_seq", "pending_issued_wall_ms"}) +
          whole_instant("pending_issued") + together("termination_kind", {"termination_step"}) +
          together("outcome_kind", {"outcome_out_of_memory"}) +

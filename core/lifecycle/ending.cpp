@@ -97,18 +97,12 @@ void on_failed(Step& out, EffectKind kind, const event::Failed& failed, const Co
 }  // namespace
 
 bool absence_proves(const Attempt& attempt, const domain::Instant& listing_began) {
-  return !attempt.unanswered || domain::elapsed(attempt.unanswered->last, listing_began) >=
-                                    kRegistrationWait + kRegistrationDeadline + kAbsenceByName;
+  return !attempt.unanswered_at || domain::elapsed(*attempt.unanswered_at, listing_began) >=
+                                       kRegistrationWait + kRegistrationDeadline + kAbsenceByName;
 }
 
 void settle_unanswered(Attempt& attempt) {
-  if (attempt.unanswered && --attempt.unanswered->count == 0) attempt.unanswered.reset();
-}
-
-void count_unanswered(Attempt& attempt, const domain::Instant& issued) {
-  if (!attempt.unanswered) attempt.unanswered.emplace();
-  ++attempt.unanswered->count;
-  attempt.unanswered->last = issued;
+  if (attempt.jit_requests == 1) attempt.unanswered_at.reset();
 }
 
 void owe(Step& out, domain::RunnerId runner) {
@@ -117,7 +111,7 @@ void owe(Step& out, domain::RunnerId runner) {
   if (attempt.runner && attempt.runner != runner) {
     // Two registrations, one after the other, had this name. The id that is known removes only one of them,
     // so the name is looked up before the debt is paid.
-    if (!attempt.unanswered) count_unanswered(attempt, *attempt.jit_requested_at);
+    if (!attempt.unanswered_at) attempt.unanswered_at = attempt.jit_requested_at;
   } else if (!attempt.runner) {
     settle_unanswered(attempt);  // otherwise the same answer came twice
   }

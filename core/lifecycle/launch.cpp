@@ -174,7 +174,7 @@ bool in_bring_up(const Attempt& attempt) {
 void note_unanswered(Attempt& attempt, const domain::Pending& answered, const EventBody& body) {
   const auto* failed = std::get_if<event::Failed>(&body);
   if (failed == nullptr || answered.kind != EffectKind::register_runner || says_no(failed->code)) return;
-  count_unanswered(attempt, answered.issued_at);
+  attempt.unanswered_at = answered.issued_at;
 }
 
 void answer_launch(Step& out, EffectKind kind, const EventBody& body, const Context& context) {

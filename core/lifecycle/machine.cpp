@@ -25,9 +25,14 @@ void on_resumed(Step& out, const Context& context) {
   // Launch effects died with the process that issued them, and no launch is resumed: what they left is found
   // by observation. Repeatable effects are issued anew by progress().
   if (attempt.pending && attempt.pending->kind == EffectKind::register_runner)
-    count_unanswered(attempt, attempt.pending->issued_at);
+    attempt.unanswered_at = attempt.pending->issued_at;
   attempt.pending.reset();
   attempt.launch_retry = {};
+  // A clock that was set back between two boots stretches this one look at it, and no timeout after that.
+  attempt.changed_at = domain::rebased(attempt.changed_at, context.now);
+  for (auto* moment : {&attempt.jit_requested_at, &attempt.unanswered_at}) {
+    if (*moment) *moment = domain::rebased(**moment, context.now);
+  }
   if (attempt.cleanup_retry.tries > 0) attempt.cleanup_retry.due = context.now;
   if (attempt.deregistration_retry.tries > 0) attempt.deregistration_retry.due = context.now;
 }

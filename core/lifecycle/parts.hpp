@@ -22,11 +22,9 @@ void conclude(Step& out, const domain::Outcome& outcome, const Context& context)
 // that was asked for could be on its way any more.
 bool absence_proves(const domain::Attempt& attempt, const domain::Instant& listing_began);
 
-// A runner was seen or removed that no answer told of: one of the unanswered requests brought it.
+// A runner was seen or removed that no answer told of. Where only one was ever asked for, that one is
+// accounted for; of several nobody can say which request brought it.
 void settle_unanswered(domain::Attempt& attempt);
-
-// Counts a request that nobody will answer any more.
-void count_unanswered(domain::Attempt& attempt, const domain::Instant& issued);
 
 // Remembers a registration request that failed in a way that does not say whether it was carried out.
 void note_unanswered(domain::Attempt& attempt, const domain::Pending& answered, const EventBody& body);

@@ -191,7 +191,7 @@ Performed Performer::deregister(Call& call, const Attempt& attempt) {
   if (gateway == nullptr) return failed(not_loaded("gateway", attempt.policy.gateway));
   std::optional<domain::RunnerId> runner = attempt.runner;
   std::optional<domain::RunnerId> found;
-  if (!runner || attempt.unanswered) {
+  if (!runner || attempt.unanswered_at) {
     auto listed = gateway->inventory(call, attempt.policy.target);
     if (!listed) return failed(listed.error());
     const std::string name = domain::runner_name(attempt.id);

@@ -73,6 +73,7 @@ void issue(Step& out, EffectKind kind, const domain::Instant& now) {
   const std::uint64_t seq = attempt.next_seq++;
   attempt.pending = domain::Pending{.kind = kind, .seq = seq, .issued_at = now};
   if (kind == EffectKind::register_runner) {
+    ++attempt.jit_requests;
     attempt.jit_requested_at = now;
     attempt.absence_observed = false;
   }

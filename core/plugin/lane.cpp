@@ -29,20 +29,10 @@ Clock::time_point from(Clock::time_point start, Millis span) {
   return start + std::clamp(span, Millis{0}, longest);
 }
 
-// Hooks are a plugin's code and may block, so they run on no thread that anybody waits for.
-void cancel_aside(std::vector<std::shared_ptr<Call>> calls) {
-  if (calls.empty()) return;
-  std::thread([calls = std::move(calls)] {
-    const AlternateStack stack;
-    for (const auto& call : calls)
-      call->cancel();
-  }).detach();
-}
-
 }  // namespace
 
 // Shared by the lane and its threads, so that a thread left behind finds everything it touches.
-struct Lane::State {
+struct Lane::State : std::enable_shared_from_this<Lane::State> {
   struct Queued {
     Item item;
     Clock::time_point give_up;
@@ -58,6 +48,10 @@ struct Lane::State {
     std::function<void(Error)> refuse;
     Error error;
   };
+  struct Canceller {
+    std::thread thread;
+    bool done = false;  // all that is left of it is to be joined
+  };
 
   explicit State(LaneOptions chosen) : options(std::move(chosen)) {}
 
@@ -72,11 +66,13 @@ struct Lane::State {
   std::size_t overdue = 0;
   bool became_stuck = false;  // and the watch has not said so yet
   std::size_t live_workers = 0;
+  std::size_t live_cancellers = 0;
   bool closed = false;
   bool abandoned = false;  // finish() waited long enough
   bool finishing = false;  // the watch ends once it has answered everybody
   Clock::time_point closed_at;
   std::vector<std::thread> workers;
+  std::list<Canceller> cancellers;
   std::thread watch;
 
   [[nodiscard]] Error refusal(ErrorCode code, const std::string& why) const {
@@ -100,11 +96,39 @@ struct Lane::State {
     return calls;
   }
 
+  void cancel_aside(std::vector<std::shared_ptr<Call>> calls);
+  void run_canceller(std::vector<std::shared_ptr<Call>> calls, Canceller& self);
   void run_worker();
   void run_item(Item item, std::unique_lock<std::mutex>& lock);
   void run_watch();
   [[nodiscard]] Clock::time_point look(Clock::time_point now, std::vector<std::shared_ptr<Call>>& to_cancel);
 };
+
+// Hooks are a plugin's code and may block, so they run on a thread that only finish() waits for. Under the
+// lock, so that finish() counts it; one that is done needs no lock any more.
+void Lane::State::cancel_aside(std::vector<std::shared_ptr<Call>> calls) {
+  if (calls.empty()) return;
+  cancellers.remove_if([](Canceller& one) {
+    if (one.done) one.thread.join();
+    return one.done;
+  });
+  Canceller& started = cancellers.emplace_back();
+  started.thread = std::thread([state = shared_from_this(), calls = std::move(calls), &started]() mutable {
+    state->run_canceller(std::move(calls), started);
+  });
+  ++live_cancellers;
+}
+
+void Lane::State::run_canceller(std::vector<std::shared_ptr<Call>> calls, Canceller& self) {
+  const AlternateStack stack;
+  for (const auto& call : calls)
+    call->cancel();
+  calls.clear();
+  const std::lock_guard lock(mutex);
+  self.done = true;
+  --live_cancellers;
+  ended.notify_all();
+}
 
 void Lane::State::run_worker() {
   const AlternateStack stack;
@@ -194,9 +218,9 @@ void Lane::State::run_watch() {
     if (!to_cancel.empty() || !refusals.empty()) {
       std::vector<Refusal> answers = std::exchange(refusals, {});
       const bool say_stuck = std::exchange(became_stuck, false) && options.on_stuck;
+      cancel_aside(std::move(to_cancel));
       lock.unlock();
       if (say_stuck) options.on_stuck();
-      cancel_aside(std::move(to_cancel));
       for (Refusal& one : answers)
         one.refuse(std::move(one.error));
       answers.clear();
@@ -223,8 +247,9 @@ bool Lane::finish() {
   close();
   {
     std::unique_lock lock(state_->mutex);
-    const bool all = state_->ended.wait_until(lock, from(state_->closed_at, state_->options.grace),
-                                              [&] { return state_->live_workers == 0; });
+    const bool all = state_->ended.wait_until(lock, from(state_->closed_at, state_->options.grace), [&] {
+      return state_->live_workers == 0 && state_->live_cancellers == 0;
+    });
     state_->abandoned = !all;
     state_->finishing = true;
     std::vector<std::shared_ptr<Call>> cancelled_before;
@@ -232,13 +257,13 @@ bool Lane::finish() {
     state_->watched.notify_all();
   }
   state_->watch.join();
-  for (std::thread& worker : state_->workers) {
-    // After an abandoned wait nobody knows which worker is the stuck one; all hold the shared state.
-    if (state_->abandoned)
-      worker.detach();
-    else
-      worker.join();
-  }
+  // After an abandoned wait nobody knows which thread is the stuck one; all hold the shared state.
+  const auto end = [abandoned = state_->abandoned](std::thread& thread) {
+    abandoned ? thread.detach() : thread.join();
+  };
+  std::for_each(state_->workers.begin(), state_->workers.end(), end);
+  for (State::Canceller& canceller : state_->cancellers)
+    end(canceller.thread);
   return !state_->abandoned;
 }
 
@@ -272,14 +297,10 @@ std::size_t Lane::waiting() const {
 }
 
 void Lane::cancel_all() {
-  std::vector<std::shared_ptr<Call>> calls;
-  {
-    const std::lock_guard lock(state_->mutex);
-    state_->refuse_queue(state_->refusal(ErrorCode::cancelled, "all calls of the lane were cancelled."));
-    calls = state_->take_running_for_cancel();
-    state_->watched.notify_all();
-  }
-  cancel_aside(std::move(calls));
+  const std::lock_guard lock(state_->mutex);
+  state_->refuse_queue(state_->refusal(ErrorCode::cancelled, "all calls of the lane were cancelled."));
+  state_->cancel_aside(state_->take_running_for_cancel());
+  state_->watched.notify_all();
 }
 
 void Lane::close() {

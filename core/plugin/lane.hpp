@@ -54,8 +54,9 @@ class Lane {
   [[nodiscard]] std::size_t waiting() const;  // queued and running calls
   void cancel_all();                          // asks running calls to end and answers queued ones `cancelled`
   void close();  // cancel_all for good: new calls are answered `cancelled`. Does not wait; once is enough
-  // close(), then waits for running calls until `grace` after it and leaves behind what does not come back.
-  // True if every call came back. Calls submitted after this are dropped unanswered. Not thread-safe.
+  // close(), then waits for running calls, and for what their cancellation runs, until `grace` after it and
+  // leaves behind what does not come back. True if all of it came back: then no thread of the lane is left.
+  // Calls submitted after this are dropped unanswered. Not thread-safe.
   bool finish();
 
  private:

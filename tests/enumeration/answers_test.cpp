@@ -139,7 +139,7 @@ const Rule kRules[] = {
               t.is().process == t.was.process && t.is().environment == t.was.environment &&
               t.is().package == t.was.package && t.is().termination == t.was.termination &&
               t.is().outcome == t.was.outcome &&
-              (t.is().unanswered == t.was.unanswered || t.is_a<event::Registered>());
+              (t.is().unanswered_at == t.was.unanswered_at || t.is_a<event::Registered>());
      }},
     {"a registration that comes too late is a debt",
      [](const Told& t) {
@@ -171,7 +171,7 @@ const Rule kRules[] = {
      [](const Told& t) {
        if (!t.is_a<event::Resumed>()) return true;
        const bool asked = t.was.pending && t.was.pending->kind == EffectKind::register_runner;
-       return !t.orders_launch() && (!asked || t.is().unanswered) && t.is().launch_retry.tries == 0;
+       return !t.orders_launch() && (!asked || t.is().unanswered_at) && t.is().launch_retry.tries == 0;
      }},
     {"a restart concludes nothing and makes clean-up due",
      [](const Told& t) {
@@ -233,7 +233,7 @@ const Rule kRules[] = {
      [](const Told& t) {
        if (!t.was.deregistration_owed || t.is().deregistration_owed) return true;
        const auto* removal = t.removal();
-       return removal && removal->removal != event::Removal::busy && !t.is().unanswered;
+       return removal && removal->removal != event::Removal::busy && !t.is().unanswered_at;
      }},
     {"a busy answer ends no runner: an intent that may be withdrawn is, and nothing is stopped",
      [](const Told& t) {

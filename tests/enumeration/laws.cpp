@@ -109,8 +109,8 @@ const std::vector<Law>& laws() {
        }},
       {"requests whose outcome nobody knows are forgotten by proof only",
        [](const Change& c) {
-         const auto count = [](const Attempt& row) { return row.unanswered ? row.unanswered->count : 0; };
-         return count(c.is()) + 1 >= count(c.was) && count(c.is()) <= count(c.was) + 1;
+         const bool forgotten = c.was.unanswered_at && !c.is().unanswered_at;
+         return c.is().jit_requests >= c.was.jit_requests && (!forgotten || c.was.jit_requests == 1);
        }},
   };
   return all;

@@ -90,7 +90,7 @@ const Rule kRules[] = {
      [](const Seen& s) {
        constexpr std::int64_t kProof = 12 * 60'000;
        const bool made_now = s.is().absence_observed && !s.was.absence_observed;
-       return !made_now || !s.is().unanswered || s.ms >= kProof - 5'000;
+       return !made_now || !s.is().unanswered_at || s.ms >= kProof - 5'000;
      }},
     {"a look settles no debt",
      [](const Seen& s) { return !s.was.deregistration_owed || s.is().deregistration_owed; }},

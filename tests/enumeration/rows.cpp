@@ -54,13 +54,15 @@ Attempt row(ProviderKind kind, State state, Fact fact) {
   made.next_seq = 8;
   if (kind == ProviderKind::isolated) made.environment = EnvironmentId{"e"};
   if (was_registered(state)) {
+    made.jit_requests = 1;
     made.jit_requested_at = kRequested;
     if (fact != Fact::runner_seen_first && fact != Fact::runner_unknown && fact != Fact::unanswered)
       made.runner = RunnerId{41};
   }
   if (fact == Fact::unanswered) {
+    made.jit_requests = 1;
     made.jit_requested_at = kRequested;
-    made.unanswered = UnansweredRequests{.count = 1, .last = kRequested};
+    made.unanswered_at = kRequested;
   }
   made.environment_removed = state == State::cleaned;
   made.clean_exit = fact == Fact::clean_exit_known;
@@ -122,7 +124,7 @@ std::string describe(const Attempt& attempt) {
   flag(attempt.process.has_value(), "process known");
   flag(attempt.clean_exit, "clean exit known");
   flag(attempt.jit_requested_at.has_value(), "registration requested");
-  flag(attempt.unanswered.has_value(), "unanswered");
+  flag(attempt.unanswered_at.has_value(), "unanswered");
   flag(attempt.absence_observed, "absence observed");
   flag(attempt.deregistration_owed, "deregistration owed");
   flag(attempt.environment_removed, "environment removed");

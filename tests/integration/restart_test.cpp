@@ -70,13 +70,27 @@ TEST(Restart, kills_at_any_moment_of_a_busy_run_lose_and_double_nothing) {
     stage.agent().kill_hard();
     ASSERT_TRUE(stage.agent().start());
   }
-  // An attempt that was killed between two steps may hold its slot for the hand-off timeout.
-  ASSERT_TRUE(stage.settles(12, std::chrono::seconds(200)));
+  // An attempt that was killed between two steps may hold its slot for the hand-off timeout. Where GitHub was
+  // asked for a registration and nobody heard the answer, the name stays owed for as long as that request
+  // could still make one, which is longer than a test waits.
+  const auto only_owes = [](const testkit::AttemptView& attempt) {
+    return attempt.state == "cleaned" && attempt.owes_deregistration &&
+           attempt.reason == "jit_request_failed";
+  };
+  std::vector<testkit::AttemptView> live;
+  ASSERT_TRUE(eventually(
+      [&] {
+        live = stage.agent().live_attempts();
+        const auto summary = stage.github()->summary();
+        return summary.completed >= 12 && summary.registrations == 0 &&
+               std::all_of(live.begin(), live.end(), only_owes);
+      },
+      std::chrono::seconds(200)));
   for (const auto& job : stage.github()->jobs()) {
     EXPECT_EQ(job.starts, 1);
     EXPECT_EQ(job.result, "success");
   }
-  EXPECT_EQ(stage.agent().leftovers().sum(), 0);
+  EXPECT_EQ(stage.agent().leftovers().sum(), static_cast<int>(live.size()));
 }
 
 TEST(Drain, sigterm_ends_with_zero_and_leaves_live_runners_to_the_next_start) {

@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <deque>
+#include <fstream>
 #include <functional>
+#include <iostream>
 #include <string>
 #include <thread>
 
@@ -30,6 +33,19 @@ class Stage {
  public:
   explicit Stage(int capacity, const std::function<void(testkit::AgentSetup&)>& change = {})
       : github_({.repositories = {kRepository}}), setup_(make_setup(capacity, change)), agent_(setup_) {}
+
+  // What a failure elsewhere leaves to its reader: the agent's last words, its state, and GitHub's view.
+  ~Stage() {
+    if (!::testing::Test::HasFailure()) return;
+    print_end_of("stderr.log", 80);
+    print_end_of("daemon.log", 200);
+    std::cerr << "== status\n" << agent_.status_json() << "\n== jobs\n";
+    for (const auto& job : github_->jobs())
+      std::cerr << job.id << ' ' << job.status << ' ' << job.result << " starts " << job.starts << " runner "
+                << job.runner_id << '\n';
+  }
+  Stage(const Stage&) = delete;
+  Stage& operator=(const Stage&) = delete;
 
   emulator::EmulatorProcess& github() { return github_; }
   testkit::Agent& agent() { return agent_; }
@@ -72,6 +88,18 @@ class Stage {
     setup.capacity = capacity;
     if (change) change(setup);
     return setup;
+  }
+
+  void print_end_of(const std::string& name, std::size_t lines) const {
+    std::ifstream file(path(name));
+    std::deque<std::string> last;
+    for (std::string line; std::getline(file, line);) {
+      last.push_back(line);
+      if (last.size() > lines) last.pop_front();
+    }
+    std::cerr << "== the end of " << name << '\n';
+    for (const std::string& line : last)
+      std::cerr << line << '\n';
   }
 
   testkit::TemporaryDirectory directory_;

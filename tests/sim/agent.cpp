@@ -25,21 +25,6 @@ class Agent::TraceLog final : public agent::observe::Log {
   std::vector<std::string>* lines_;
 };
 
-namespace {
-
-// Where the engine takes a new configuration while it runs, it must take each of these.
-template <class E>
-bool reload(E& engine, const Configuration& configuration, Nature& nature) {
-  if constexpr (requires { engine.reload(configuration.options, configuration.policies); }) {
-    auto done = engine.reload(configuration.options, configuration.policies);
-    if (!done) nature.violation("a configuration was refused: " + done.error().message);
-    return true;
-  }
-  return false;
-}
-
-}  // namespace
-
 Agent::Agent(const std::string& name, std::uint64_t seed, std::vector<std::string>* trace)
     : chance(seed),
       nature(schedule, chance),
@@ -86,9 +71,9 @@ void Agent::start() {
     ledger.refused(batch);
   };
   journal_ = std::make_unique<SimJournal>(std::move(*opened), std::move(watch));
-  engine_ = std::make_unique<reconcile::Engine>(ledger.configured.options, world, *journal_, *log_);
+  engine_ = std::make_unique<reconcile::Engine>(ledger.configured().options, world, *journal_, *log_);
   world.connect(engine_.get(), journal_.get());
-  if (auto started = engine_->start(ledger.configured.policies); !started)
+  if (auto started = engine_->start(ledger.configured().policies); !started)
     nature.violation("the engine could not start: " + started.error().message);
 }
 
@@ -153,9 +138,11 @@ void Agent::await_quiet(std::int64_t until_ms) {
 }
 
 void Agent::configure(Configuration configuration) {
-  ledger.configured = std::move(configuration);
+  ledger.configure(std::move(configuration));
   if (!engine_) return;
-  if (!reload(*engine_, ledger.configured, nature)) crash(false);
+  const Configuration& taken = ledger.configured();
+  if (auto done = engine_->reload(taken.options, taken.policies); !done)
+    nature.violation("a configuration was refused: " + done.error().message);
 }
 
 void Agent::turn() {

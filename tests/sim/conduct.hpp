@@ -24,7 +24,6 @@ class Conduct {
   void answered(const agent::lifecycle::Event& answer, agent::domain::EffectKind kind, std::int64_t now_ms);
   // Another agent: what it knew about waiting is gone, and everything is due.
   void restarted();
-  void forget(const agent::domain::AttemptId& attempt) { attempts_.erase(attempt); }
 
  private:
   struct Failure {

@@ -1,10 +1,12 @@
 #include "sim/history.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "sim/agent.hpp"
 #include "sim/laws.hpp"
 #include "sim/plan.hpp"
+#include "sim/settling.hpp"
 
 namespace simulation {
 
@@ -31,8 +33,9 @@ class History {
   void end_faults();
   void watch_calm();
   [[nodiscard]] bool has_room(const SimJob& job) const;
-  [[nodiscard]] bool settled();
-  void check_end();
+  [[nodiscard]] bool settled() {
+    return simulation::settled(agent_, plan_.policies, static_cast<std::int64_t>(plan_.jobs.size()));
+  }
 
   Agent agent_;
   Plan plan_;
@@ -77,12 +80,23 @@ void History::happen(Happening what) {
     case Happening::reboot:
       agent_.crash(true);
       agent_.world.reboot();
+      // A machine without a battery for its clock.
+      if (agent_.chance.happens(0.3)) agent_.world.wall_offset_ms -= agent_.chance.between(0, 7'200'000);
       break;
     case Happening::clock_jump:
       agent_.world.wall_offset_ms += agent_.chance.between(-7'200'000, 7'200'000);
       break;
     case Happening::reconfigure: agent_.configure(vary(plan_, agent_.chance)); break;
     case Happening::operator_stop: {
+      // Half of them come in the middle of a launch, where a moment decides what there is to stop.
+      if (agent_.chance.happens(0.5)) {
+        static constexpr std::array kSteps{
+            domain::EffectKind::acquire_package, domain::EffectKind::materialize,
+            domain::EffectKind::prepare,         domain::EffectKind::register_runner,
+            domain::EffectKind::spawn_held,      domain::EffectKind::release};
+        agent_.world.operator_stops_at = kSteps[static_cast<std::size_t>(agent_.chance.between(0, 5))];
+        break;
+      }
       const auto open = agent_.ledger.open();
       if (open.empty() || agent_.engine() == nullptr) break;
       const auto index = agent_.chance.between(0, static_cast<std::int64_t>(open.size()) - 1);
@@ -104,7 +118,7 @@ void History::end_faults() {
 
 bool History::has_room(const SimJob& job) const {
   const Ledger& ledger = agent_.ledger;
-  const auto& options = ledger.configured.options;
+  const auto& options = ledger.configured().options;
   if (ledger.host_load() >= options.host_capacity) return false;
   domain::Job listed;
   listed.repository = job.repository;
@@ -135,47 +149,8 @@ void History::watch_calm() {
   }
 }
 
-bool History::settled() {
-  if (agent_.nature.faults.on || agent_.engine() == nullptr || !agent_.nature.jobs.empty()) return false;
-  if (agent_.nature.done_jobs != static_cast<std::int64_t>(plan_.jobs.size())) return false;
-  std::map<domain::PolicyName, std::int64_t> kept;
-  for (const domain::Attempt* row : agent_.ledger.open()) {
-    if (!lives(row->state) || row->pending) return false;
-    ++kept[row->policy.name];
-  }
-  // A policy with a minimum keeps that many runners for ever.
-  return std::all_of(plan_.policies.begin(), plan_.policies.end(),
-                     [&kept](const domain::Policy& policy) { return kept[policy.name] <= policy.min; });
-}
-
-// What is left belongs to a runner that a minimum keeps.
-void History::check_end() {
-  std::set<domain::AttemptId> live;
-  std::set<std::string> names, directories;
-  for (const domain::Attempt* row : agent_.ledger.open()) {
-    live.insert(row->id);
-    names.insert(domain::runner_name(row->id));
-    directories.insert(row->runtime);
-  }
-  Nature& nature = agent_.nature;
-  const auto expect = [&nature](std::int64_t left, const char* what) {
-    if (left > 0) nature.violation(std::to_string(left) + " " + what + " left over");
-  };
-  for (const auto& [name, registration] : nature.registrations) {
-    if (!names.contains(name)) nature.violation("the registration " + name + " was left over");
-  }
-  expect(std::count_if(nature.runners.begin(), nature.runners.end(),
-                       [&](const auto& entry) { return !live.contains(entry.first); }),
-         "processes or sandboxes");
-  expect(std::count_if(nature.directories.begin(), nature.directories.end(),
-                       [&](const auto& path) { return !directories.contains(path); }),
-         "runtime directories");
-  expect(agent_.world.stray_secrets(), "one-time secrets");
-  agent_.ledger.compare_all(*agent_.opened());
-}
-
 HistoryResult History::run() {
-  agent_.ledger.configured = {.options = plan_.options, .policies = plan_.policies};
+  agent_.ledger.configure({.options = plan_.options, .policies = plan_.policies});
   arrange();
   agent_.start();
   std::int64_t steps = 0;
@@ -189,7 +164,7 @@ HistoryResult History::run() {
   }
   if (violations.empty() && !settled())
     agent_.nature.violation("it did not settle after the faults ended; " + agent_.describe());
-  if (violations.empty()) check_end();
+  if (violations.empty()) check_leftovers(agent_);
   result_.violations = violations;
   result_.jobs = static_cast<std::int64_t>(plan_.jobs.size());
   result_.crashes = agent_.crashes;

@@ -23,11 +23,9 @@ bool rewritten(const std::optional<T>& before, const std::optional<T>& now) {
   return before && before != now;
 }
 
+// A launch that was withdrawn because of another one's refusal asked GitHub for nothing.
 bool refused_for_good(const Attempt& row) {
-  if (!row.outcome || !row.outcome->reason) return false;
-  const FailureReason reason = *row.outcome->reason;
-  return reason == FailureReason::jit_refused || reason == FailureReason::root_refused ||
-         reason == FailureReason::runner_package_unverified;
+  return row.outcome && row.outcome->reason == FailureReason::jit_refused && row.jit_requested_at;
 }
 
 }  // namespace
@@ -41,6 +39,15 @@ void Ledger::compare(agent::journal::Journal& journal, const AttemptId& id, cons
   } else if (**found != row) {
     nature_.violation("the journal forgot a change that it had");
   }
+}
+
+// A refusal concerned the definition that was refused.
+void Ledger::configure(Configuration configuration) {
+  const auto& known = configured_.policies;
+  for (const domain::Policy& policy : configuration.policies) {
+    if (std::find(known.begin(), known.end(), policy) == known.end()) held_until_ms_.erase(policy.name);
+  }
+  configured_ = std::move(configuration);
 }
 
 void Ledger::reopened(agent::journal::Journal& journal) {
@@ -82,12 +89,16 @@ void Ledger::refused(const agent::journal::Batch& batch) {
 void Ledger::written(const agent::journal::Batch& batch, std::int64_t now_ms) {
   uncertain_.clear();
   std::vector<AttemptId> made;
+  std::vector<domain::PolicyName> came_through;
   for (const Attempt& attempt : batch.attempts) {
     const auto known = rows_.find(attempt.id);
     if (known == rows_.end()) {
       made.push_back(attempt.id);
     } else {
       check_change(known->second, attempt);
+      const bool started =
+          attempt.state == domain::State::starting && known->second.state != domain::State::starting;
+      if (started) came_through.push_back(attempt.policy.name);
     }
     if (refused_for_good(attempt) && known != rows_.end() && !known->second.outcome)
       held_until_ms_[attempt.policy.name] = now_ms + kShortestHold;
@@ -99,6 +110,9 @@ void Ledger::written(const agent::journal::Batch& batch, std::int64_t now_ms) {
       open_.erase(attempt.id);
     }
   }
+  // A launch that came through shows that what was refused is mended.
+  for (const domain::PolicyName& policy : came_through)
+    held_until_ms_.erase(policy);
   for (const AttemptId& id : made)
     check_new(rows_.at(id), now_ms);
 }
@@ -136,17 +150,17 @@ void Ledger::check_end(const Attempt& before, const Attempt& now) {
 // The allocator's promises, held against what is durable.
 void Ledger::check_new(const Attempt& attempt, std::int64_t now_ms) {
   ++created;
-  const auto& policies = configured.policies;
+  const auto& policies = configured_.policies;
   const auto policy = std::find_if(policies.begin(), policies.end(),
                                    [&](const auto& known) { return known.name == attempt.policy.name; });
   if (policy == policies.end() || policy->state != domain::PolicyState::active) {
     nature_.violation("a runner was launched for a policy that admits none");
     return;
   }
-  if (host_load() > configured.options.host_capacity) nature_.violation("the host's capacity was exceeded");
+  if (host_load() > configured_.options.host_capacity) nature_.violation("the host's capacity was exceeded");
   const std::int64_t live = live_of(attempt.policy.name);
   if (live > policy->max) nature_.violation("the policy's maximum was exceeded");
-  const std::int64_t cap = configured.options.target_cap;
+  const std::int64_t cap = configured_.options.target_cap;
   if (cap > 0 && target_load(attempt.policy.target) > cap) nature_.violation("the target's cap was exceeded");
   const auto& waiting = unreconciled_[reconcile::key_of(attempt.policy)];
   if (!waiting.empty()) nature_.violation("a runner was launched before what was live at the start was seen");
@@ -174,7 +188,7 @@ void Ledger::reconciled(const reconcile::TargetKey& target, const std::set<Attem
 
 void Ledger::told(const reconcile::TargetKey& target, const std::vector<domain::Job>& jobs) {
   std::vector<domain::Policy> theirs;
-  for (const domain::Policy& policy : configured.policies) {
+  for (const domain::Policy& policy : configured_.policies) {
     if (!reconcile::serves(policy, target)) continue;
     theirs.push_back(policy);
     queued_[policy.name] = 0;

@@ -21,7 +21,8 @@ class Ledger {
   explicit Ledger(Nature& nature) : nature_(nature) {}
 
   // The configuration that the living agent has.
-  Configuration configured;
+  [[nodiscard]] const Configuration& configured() const { return configured_; }
+  void configure(Configuration configuration);
 
   // A new agent opens its journal: nothing that was written may be missing or different.
   void reopened(agent::journal::Journal& journal);
@@ -53,6 +54,7 @@ class Ledger {
   void compare(agent::journal::Journal& journal, const domain::AttemptId& id, const domain::Attempt& row);
 
   Nature& nature_;
+  Configuration configured_;
   std::map<domain::AttemptId, domain::Attempt> rows_;
   std::set<domain::AttemptId> open_;
   std::map<domain::AttemptId, std::vector<std::optional<domain::Attempt>>>

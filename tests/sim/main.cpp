@@ -1,6 +1,7 @@
 // rmgr-sim: runs histories and says what was found.
 //   rmgr-sim [--histories N] [--seed FIRST] [--processes P] [--until-found]
 //   rmgr-sim --seed S --trace      one history with its log
+//   rmgr-sim --month [--seed S] [--days D] [--jobs-per-day N]
 #include <malloc.h>
 
 #include <algorithm>
@@ -11,13 +12,16 @@
 #include <vector>
 
 #include "sim/history.hpp"
+#include "sim/month.hpp"
 #include "sim/workers.hpp"
 
 namespace {
 
 struct Arguments {
   simulation::Work work;
+  simulation::Month month;
   bool trace = false;
+  bool whole_month = false;
 };
 
 bool parse(int argc, char** argv, Arguments& arguments) {
@@ -35,13 +39,28 @@ bool parse(int argc, char** argv, Arguments& arguments) {
       arguments.work.until_found = true;
     } else if (word == "--trace") {
       arguments.trace = true;
+    } else if (word == "--month") {
+      arguments.whole_month = true;
+    } else if (word == "--days" && has_value) {
+      arguments.month.days = std::clamp<std::int64_t>(static_cast<std::int64_t>(number()), 1, 366);
+    } else if (word == "--jobs-per-day" && has_value) {
+      arguments.month.jobs_per_day = std::clamp<std::int64_t>(static_cast<std::int64_t>(number()), 1, 10'000);
     } else {
       std::cerr << "usage: rmgr-sim [--histories N] [--seed FIRST] [--processes P] [--until-found]\n"
-                   "       rmgr-sim --seed SEED --trace\n";
+                   "       rmgr-sim --seed SEED --trace\n"
+                   "       rmgr-sim --month [--seed SEED] [--days D] [--jobs-per-day N]\n";
       return false;
     }
   }
   return true;
+}
+
+simulation::Totals totals_of(const simulation::HistoryResult& result) {
+  simulation::Totals totals;
+  totals.add(result);
+  for (const std::string& what : result.violations)
+    totals.violations.push_back({.seed = result.seed, .what = what});
+  return totals;
 }
 
 simulation::Totals trace(std::uint64_t seed) {
@@ -49,11 +68,14 @@ simulation::Totals trace(std::uint64_t seed) {
   const auto result = simulation::run_history(seed, &lines);
   for (const std::string& line : lines)
     std::cout << line << '\n';
-  simulation::Totals totals;
-  totals.add(result);
-  for (const std::string& what : result.violations)
-    totals.violations.push_back({.seed = seed, .what = what});
-  return totals;
+  return totals_of(result);
+}
+
+simulation::Totals run(Arguments& arguments) {
+  if (arguments.trace) return trace(arguments.work.first_seed);
+  if (!arguments.whole_month) return simulation::run_histories(arguments.work);
+  arguments.month.seed = arguments.work.first_seed;
+  return totals_of(simulation::run_month(arguments.month, std::cout));
 }
 
 }  // namespace
@@ -65,8 +87,7 @@ int main(int argc, char** argv) {
   mallopt(M_MMAP_THRESHOLD, 1 << 30);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
   const auto began = std::chrono::steady_clock::now();
-  const auto totals =
-      arguments.trace ? trace(arguments.work.first_seed) : simulation::run_histories(arguments.work);
+  const auto totals = run(arguments);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
   for (const auto& violation : totals.violations)
     std::cout << "seed " << violation.seed << ": " << violation.what << '\n';

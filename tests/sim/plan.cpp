@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "lifecycle/machine.hpp"
-
 namespace simulation {
 
 namespace domain = agent::domain;
@@ -15,23 +13,6 @@ constexpr std::int64_t kSecond = 1'000;
 constexpr std::int64_t kMinute = 60 * kSecond;
 constexpr std::int64_t kHour = 60 * kMinute;
 constexpr std::int64_t kFaultsEnd = 40 * kMinute;
-
-// Whether the machine under test walks isolated attempts through their states.
-bool machine_walks_isolated() {
-  static const bool walks = [] {
-    domain::Attempt attempt;
-    attempt.policy.provider_kind = domain::ProviderKind::isolated;
-    attempt.policy.name = domain::PolicyName("probe");
-    const domain::Instant now{.wall_ms = 1, .boot_ms = 1, .boot_id = domain::BootId("boot")};
-    attempt = agent::lifecycle::begin(attempt, now).attempt;
-    attempt.package = domain::PackageDigest("d");
-    const agent::lifecycle::Event done{
-        .attempt = attempt.id, .seq = attempt.pending->seq, .body = agent::lifecycle::event::Materialized{}};
-    attempt.pending->kind = domain::EffectKind::materialize;
-    return agent::lifecycle::step(attempt, done, {.now = now}).attempt.state == domain::State::preparing;
-  }();
-  return walks;
-}
 
 domain::Policy draw_policy(Chance& chance, std::int64_t index) {
   static constexpr const char* kTargets[] = {"made/first", "made/second", "made", "other/third"};
@@ -49,7 +30,7 @@ domain::Policy draw_policy(Chance& chance, std::int64_t index) {
   policy.max = chance.between(1, 4);
   policy.min = chance.happens(0.07) ? 1 : 0;
   const double kind = chance.unit();
-  if (repository && kind < 0.25 && machine_walks_isolated()) {
+  if (repository && kind < 0.25) {
     policy.provider_kind = domain::ProviderKind::isolated;
     policy.provider = domain::InstanceName("isolated");
   } else {

@@ -1,5 +1,7 @@
 #include "sim/sim_world.hpp"
 
+#include <algorithm>
+
 #include "sim/laws.hpp"
 
 namespace simulation {
@@ -89,6 +91,16 @@ void SimWorld::perform(const reconcile::Effect& effect) {
   conduct.issued(effect, row ? *row : std::nullopt, schedule_.now_ms());
   if (effect.kind == EffectKind::release && !secrets_.contains(effect.attempt->id))
     nature_.violation("a start was asked for without its one-time secret");
+  const auto& flying = in_flight_;
+  if (std::any_of(flying.begin(), flying.end(),
+                  [&](const auto& flight) { return flight.second.attempt->id == effect.attempt->id; }))
+    nature_.violation("an effect was issued beside another one of the same attempt");
+  if (operator_stops_at == effect.kind) {
+    operator_stops_at.reset();
+    later(chance_.between(0, 400), [this, attempt = effect.attempt->id] {
+      engine_->on_event({.attempt = attempt, .seq = 0, .body = event::OperatorStop{}});
+    });
+  }
   const std::uint64_t flight = next_flight_++;
   in_flight_.emplace(flight, effect);
   const bool stuck = misbehaves(nature_.faults.call_stuck);
@@ -220,7 +232,7 @@ SimWorld::Body SimWorld::remove_runner(const domain::Attempt& attempt) {
 SimWorld::Body SimWorld::deregister(const domain::Attempt& attempt) {
   std::optional<domain::RunnerId> id = attempt.runner;
   std::optional<domain::RunnerId> found;
-  if (!id || attempt.unanswered) {
+  if (!id || attempt.unanswered_at) {
     const auto listed = nature_.registrations.find(domain::runner_name(attempt.id));
     const bool known = listed != nature_.registrations.end();
     const bool lacks = known && schedule_.now_ms() < listed->second.made_ms + kListingLags &&

@@ -37,13 +37,14 @@ class SimWorld final : public reconcile::World {
   // Outside: what the provider's probe and GitHub say.
   bool provider_closed = false;
   bool registrations_refused = false;
+  // The next effect of this kind meets an operator who stops its attempt while it is under way.
+  std::optional<domain::EffectKind> operator_stops_at;
   std::int64_t offered_package = 0;
   // Receives each effect and each answer in words, where somebody wants them.
   std::function<void(const std::string&)> tell;
 
   // One-time secrets in memory whose attempt is over.
   [[nodiscard]] std::int64_t stray_secrets() const;
-  void forget(const domain::AttemptId& attempt) { conduct.forget(attempt); }
 
   domain::Instant now() override;
   domain::AttemptId mint_attempt() override;

@@ -129,6 +129,24 @@ TEST(Time, AcrossBootsWallTimeCountsAndNeverBackwards) {
   EXPECT_EQ(elapsed(before, later), Millis{0});
 }
 
+TEST(Time, ToldInANewBootNoWallClockDisturbsItAnyMore) {
+  const Instant before = at(0);
+  Instant now{testing::kWall + 2'000, 10, BootId{"boot-b"}};
+  const Instant told = rebased(before, now);
+  EXPECT_EQ(elapsed(told, now), Millis{2'000});
+  now.boot_ms += 500;
+  now.wall_ms -= 86'400'000;
+  EXPECT_EQ(elapsed(told, now), Millis{2'500});
+  EXPECT_EQ(rebased(told, now), told) << "once told in this boot it stays as it is";
+}
+
+TEST(Time, AClockThatWasSetBackBetweenTwoBootsCountsFromTheNewOne) {
+  Instant now{testing::kWall - 7'200'000, 10, BootId{"boot-b"}};
+  const Instant told = rebased(at(0), now);
+  now.boot_ms += 120'000;
+  EXPECT_EQ(elapsed(told, now), Millis{120'000});
+}
+
 TEST(Time, TwoUnknownBootsAreNotOneBoot) {
   EXPECT_EQ(elapsed({100, 0, BootId{}}, {200, 5'000, BootId{}}), Millis{100});
 }

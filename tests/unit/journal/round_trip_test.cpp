@@ -75,7 +75,8 @@ TEST_F(RoundTrip, each_optional_fact_alone_comes_back) {
       },
       [](Attempt& a) { a.jit_requested_at = sample::instant(5); },
       [](Attempt& a) {
-        a.unanswered = domain::UnansweredRequests{2, sample::instant(5)};
+        a.jit_requests = 2;
+        a.unanswered_at = sample::instant(5);
       },
       [](Attempt& a) { a.exit_code = -1; },
       [](Attempt& a) {

@@ -122,8 +122,8 @@ void fill_once(Attempt& a, Dice& dice) {
   if (!a.process)
     a.process = dice.maybe(domain::ProcessIdentity{dice.any(), dice.bits(), domain::BootId{dice.text()}});
   a.jit_requested_at = dice.maybe(dice.instant());
-  a.unanswered =
-      dice.maybe(domain::UnansweredRequests{static_cast<std::int64_t>(1 + dice.bits() % 3), dice.instant()});
+  a.jit_requests = static_cast<std::int64_t>(dice.bits() % 4);
+  a.unanswered_at = dice.maybe(dice.instant());
 }
 
 std::string id_of(int number) {

@@ -51,6 +51,19 @@ TEST_F(Crash, after_the_spawn_adopts_the_runner) {
   wind_up();
 }
 
+TEST_F(Crash, of_the_machine_and_a_clock_set_back_stretch_no_timeout_beyond_the_new_boot) {
+  launch(EffectKind::register_runner);
+  boot_ = domain::BootId("next");
+  wall_offset_ms_ = -2 * 3'600'000;
+  restart();
+  pass(119'999);
+  see(EnvironmentView::missing, GithubView::absent);
+  EXPECT_EQ(attempt_.state, State::allocated);
+  pass(1);
+  see(EnvironmentView::missing, GithubView::absent);
+  EXPECT_EQ(attempt_.state, State::failed);
+}
+
 TEST_F(Crash, in_the_middle_of_cleaning_cleans_again) {
   started();
   see(EnvironmentView::exited, GithubView::absent, Evidence::ran, 0);

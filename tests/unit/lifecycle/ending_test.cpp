@@ -185,10 +185,7 @@ TEST_F(Machine, a_completed_job_does_not_settle_an_earlier_request_that_nobody_a
   const std::int64_t proof = lifecycle::kRegistrationWait.count() + lifecycle::kRegistrationDeadline.count() +
                              lifecycle::kAbsenceByName.count();
   launch(EffectKind::register_runner);
-  fail(ErrorCode::deadline);
-  pass(2'000);
-  tell(event::Timer{});
-  answer(event::Deregistered{.removal = Removal::not_listed, .found = std::nullopt});
+  asked_in_vain();
   started();
   see(EnvironmentView::exited, GithubView::absent, Evidence::ran, 0);
   ASSERT_EQ(attempt_.outcome->kind, OutcomeKind::completed_job);
@@ -214,10 +211,7 @@ TEST_F(Machine, a_runner_that_is_found_settles_the_request_that_brought_it) {
 
 TEST_F(Machine, two_unanswered_requests_are_not_settled_by_one_runner) {
   launch(EffectKind::register_runner);
-  fail(ErrorCode::deadline);
-  pass(2'000);
-  tell(event::Timer{});
-  answer(event::Deregistered{.removal = Removal::not_listed, .found = std::nullopt});
+  asked_in_vain();
   ASSERT_EQ(pending(), EffectKind::register_runner);
   demand_ = false;
   fail(ErrorCode::deadline);
@@ -226,18 +220,31 @@ TEST_F(Machine, two_unanswered_requests_are_not_settled_by_one_runner) {
   EXPECT_TRUE(attempt_.deregistration_owed);
 }
 
-TEST_F(Machine, a_late_runner_that_cannot_be_removed_yet_is_looked_for_again) {
+TEST_F(Machine, a_runner_that_was_told_of_and_removed_does_not_settle_another_request) {
   launch(EffectKind::register_runner);
+  const std::uint64_t first = attempt_.pending->seq;
   fail(ErrorCode::deadline);
+  tell(event::Registered{.runner = domain::RunnerId(9)}, first);
   pass(2'000);
   tell(event::Timer{});
   answer(event::Deregistered{.removal = Removal::not_listed, .found = std::nullopt});
+  ASSERT_EQ(pending(), EffectKind::register_runner);
+  demand_ = false;
+  fail(ErrorCode::deadline);
+  ASSERT_EQ(pending(), EffectKind::deregister);
+  answer(event::Deregistered{.removal = Removal::gone, .found = domain::RunnerId(9)});
+  EXPECT_TRUE(attempt_.deregistration_owed) << "the second request may still bring one";
+}
+
+TEST_F(Machine, a_late_runner_that_cannot_be_removed_yet_is_looked_for_again) {
+  launch(EffectKind::register_runner);
+  asked_in_vain();
   started();
   see(EnvironmentView::exited, GithubView::absent, Evidence::ran, 0);
   ASSERT_EQ(pending(), EffectKind::deregister);
   answer(event::Deregistered{.removal = Removal::busy, .found = domain::RunnerId(9)});
   EXPECT_TRUE(attempt_.deregistration_owed);
-  EXPECT_TRUE(attempt_.unanswered.has_value()) << "its removal must go by the name";
+  EXPECT_TRUE(attempt_.unanswered_at.has_value()) << "its removal must go by the name";
 }
 
 TEST_F(Machine, the_operators_stop_outranks_an_intent_that_a_job_may_withdraw) {

@@ -31,7 +31,7 @@ class Machine : public ::testing::Test {
   }
 
   domain::Instant now() const {
-    return {.wall_ms = 1'000'000 + clock_ms_, .boot_ms = clock_ms_, .boot_id = domain::BootId("boot")};
+    return {.wall_ms = 1'000'000'000 + clock_ms_ + wall_offset_ms_, .boot_ms = clock_ms_, .boot_id = boot_};
   }
   void pass(std::int64_t ms) { clock_ms_ += ms; }
 
@@ -114,6 +114,13 @@ class Machine : public ::testing::Test {
       case EffectKind::scrub: answer(event::Scrubbed{}); break;
     }
   }
+  // The registration that is pending runs into its deadline, and its name is not listed when it is looked up.
+  void asked_in_vain() {
+    fail(ErrorCode::deadline);
+    pass(2'000);
+    tell(event::Timer{});
+    answer(event::Deregistered{.removal = event::Removal::not_listed, .found = std::nullopt});
+  }
   void started() {
     launch(EffectKind::release);
     step_on();
@@ -127,6 +134,8 @@ class Machine : public ::testing::Test {
     EXPECT_FALSE(attempt_.deregistration_owed);
   }
 
+  domain::BootId boot_{"boot"};
+  std::int64_t wall_offset_ms_ = 0;
   domain::Attempt attempt_;
   lifecycle::Step last_;
   std::int64_t clock_ms_ = 1'000;

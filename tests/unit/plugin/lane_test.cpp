@@ -401,6 +401,63 @@ TEST(Lane, ItsFinishTellsWhetherEveryCallCameBack) {
   returned->pass();
 }
 
+TEST(Lane, ItsFinishWaitsForACancelHookThatOutlastsItsCall) {
+  Door running;
+  Door returned;
+  std::atomic<bool> hook_ended{false};
+  Lane lane(options(long_time));
+  Answer answer;
+  lane.submit<int>(
+      "c", long_time,
+      [&](Call& call) -> Result<int> {
+        const auto cancelled = std::make_shared<std::promise<void>>();
+        call.on_cancel([&, cancelled] {
+          cancelled->set_value();
+          returned.pass();
+          hook_ended = true;
+        });
+        running.open();
+        cancelled->get_future().wait();
+        return 1;
+      },
+      answer.taker());
+  running.pass();
+  lane.close();
+  EXPECT_TRUE(answer.get()->ok());
+  EXPECT_FALSE(hook_ended);
+  std::thread opener([&] { returned.open(); });
+  EXPECT_TRUE(lane.finish());
+  EXPECT_TRUE(hook_ended);
+  opener.join();
+}
+
+TEST(Lane, ItsFinishLeavesBehindACancelHookThatDoesNotEnd) {
+  const auto door = std::make_shared<Door>();
+  const auto passed = std::make_shared<Door>();
+  Door running;
+  Lane lane(options(Millis{20}));
+  Answer answer;
+  lane.submit<int>(
+      "c", long_time,
+      [&](Call& call) -> Result<int> {
+        const auto cancelled = std::make_shared<std::promise<void>>();
+        call.on_cancel([cancelled, door, passed] {
+          cancelled->set_value();
+          door->pass();
+          passed->open();
+        });
+        running.open();
+        cancelled->get_future().wait();
+        return 1;
+      },
+      answer.taker());
+  running.pass();
+  EXPECT_FALSE(lane.finish());
+  EXPECT_TRUE(answer.get()->ok());
+  door->open();
+  passed->pass();
+}
+
 TEST(Lane, WhatAGivenUpCallReturnsIsDestroyed) {
   using Secret = std::shared_ptr<int>;
   auto door = std::make_shared<Door>();
