@@ -34,6 +34,13 @@ json rows_of(const json& document, const char* key) {
   return rows;
 }
 
+void print_slots(std::ostream& out, const std::string& policy, const json& slots) {
+  for (const json& row : slots) {
+    out << "  " << policy << ": slot " << text(row, "path") << " is not used, " << text(row, "refusal")
+        << ": " << text(row, "remedy") << '\n';
+  }
+}
+
 void print_policies(std::ostream& out, const json& policies) {
   Table table({"POLICY", "TARGET", "PROVIDER", "STATE", "QUEUED", "BUSY", "ACTIVE", "MAX", "LIMITED BY"});
   for (const json& row : policies) {
@@ -48,6 +55,9 @@ void print_policies(std::ostream& out, const json& policies) {
         out << "  " << text(row, "name") << ": " << said << '\n';
       }
     }
+    if (const std::string refusal = text(row, "root_refusal"); refusal != "-")
+      out << "  " << text(row, "name") << ": root " << text(row, "root") << ": " << refusal << '\n';
+    print_slots(out, text(row, "name"), rows_of(row, "refused_slots"));
   }
 }
 
@@ -119,6 +129,8 @@ int status(Surface& surface, const Where& where, bool as_json) {
               << (flag(document, "draining") ? ", draining" : "") << ": " << text(host, "active") << " of "
               << text(host, "capacity") << " runners\n\n";
   print_policies(surface.out, rows_of(document, "policies"));
+  for (const json& row : rows_of(document, "quarantined_slots"))
+    print_slots(surface.out, text(row, "policy"), json::array({row}));
   print_targets(surface.out, rows_of(document, "targets"));
   surface.out << '\n';
   print_instances(surface.out, rows_of(document, "instances"));

@@ -5,7 +5,7 @@
 
 #include "daemon/entropy.hpp"
 #include "journal/journal.hpp"
-#include "workspace/workspace.hpp"
+#include "workspace/slot.hpp"
 
 namespace agent::daemon {
 
@@ -150,7 +150,7 @@ Performed perform_on(lifecycle::Performer& performer, Call& call, const reconcil
     case EffectKind::stop: return performer.stop(call, attempt);
     case EffectKind::destroy: return performer.destroy(call, attempt);
     case EffectKind::deregister: return performer.deregister(call, attempt);
-    case EffectKind::scrub: return performer.scrub(call, attempt);
+    case EffectKind::scrub: return performer.scrub(call, attempt, effect.configured.get());
   }
   return {lifecycle::event::Failed{}, "unknown effect", {}};
 }
@@ -347,38 +347,82 @@ void DaemonWorld::probe(const domain::Policy& policy) {
   Lane& files = *root_lanes(policy.root).looking;
   lane->submit<plugin::Probe>(
       "probe", kProbeDeadline, [provider, policy](Call& call) { return provider->probe(call, policy); },
-      [this, base, policy, &files](Result<plugin::Probe> probe) {
+      [this, base, policy, others = other_roots(policy), &files](Result<plugin::Probe> probe) {
         reconcile::ReadinessAnswer answer = base;
         answer.blocked = probe ? blocked_by(probe->readiness) : LimitingFactor::provider_not_ready;
         answer.remedy = probe ? probe->remedy : probe.error().message;
         if (probe) answer.note = probe->note;
-        check_root(files, policy, std::move(answer));
+        check_root(files, policy, others, answer);
       });
 }
 
-void DaemonWorld::check_root(Lane& lane, domain::Policy policy, reconcile::ReadinessAnswer answer) {
+std::vector<workspace::OtherRoot> DaemonWorld::other_roots(const domain::Policy& policy) const {
+  const bool keeps = policy.workspace == domain::WorkspaceKind::persistent;
+  std::map<std::string, bool> roots;  // and whether it may be the same one
+  for (const reconcile::RootView& other : engine_->roots()) {
+    if (other.policy == policy.name) continue;
+    bool& same = roots.try_emplace(other.root, true).first->second;
+    same = same && other.shared && !keeps;
+  }
+  std::vector<workspace::OtherRoot> others;
+  for (auto& [root, same] : roots)
+    others.push_back({.root = root, .may_be_the_same = same});
+  return others;
+}
+
+namespace {
+
+// What an attempt needs to find where it will work.
+struct Ground {
+  workspace::Preflight root;
+  std::map<std::int64_t, domain::SlotRefusal> refused_slots;
+};
+
+// A slot that could not be looked at for a passing reason is left to the launch.
+std::map<std::int64_t, domain::SlotRefusal> refused_slots(const domain::Policy& policy, Call& call) {
+  std::map<std::int64_t, domain::SlotRefusal> refused;
+  if (!domain::uses_slots(policy)) return refused;
+  for (std::int64_t slot = 1; slot <= policy.max && !call.cancelled(); ++slot) {
+    const auto failure =
+        workspace::look_at_slot({.root = policy.root, .name = domain::slot_directory_name(slot)});
+    if (failure && failure->refusal) refused.emplace(slot, *failure->refusal);
+  }
+  return refused;
+}
+
+}  // namespace
+
+void DaemonWorld::check_root(Lane& lane, const domain::Policy& policy,
+                             const std::vector<workspace::OtherRoot>& others,
+                             const reconcile::ReadinessAnswer& answer) {
   const auto finish = [this](reconcile::ReadinessAnswer done) {
     post_([this, done = std::move(done)]() mutable { engine_->on_readiness(std::move(done)); });
   };
   if (answer.blocked != LimitingFactor::none) {
-    finish(std::move(answer));
+    finish(answer);
     return;
   }
-  lane.submit<std::string>(
+  lane.submit<Ground>(
       "root", kProbeDeadline,
-      [this, root = policy.root](Call&) -> Result<std::string> {
-        const workspace::Preflight preflight = workspace::check_root(root, options_.own_directories);
-        if (!preflight.ready) return std::string(preflight.remedy);
-        auto claimed = workspace::claim_root(root, options_.installation);
-        return claimed ? std::string() : claimed.error().message;
+      [this, policy, others](Call& call) -> Result<Ground> {
+        Ground ground;
+        ground.root =
+            workspace::prepare_root(policy.root, options_.own_directories, others, options_.installation);
+        if (ground.root.ready) ground.refused_slots = refused_slots(policy, call);
+        return ground;
       },
-      [finish, answer](Result<std::string> refusal) {
+      [finish, answer](Result<Ground> ground) {
         reconcile::ReadinessAnswer done = answer;
-        const std::string reason = refusal ? *refusal : refusal.error().message;
-        if (!reason.empty()) {
-          done.blocked = LimitingFactor::root_refused;
-          done.remedy = reason;
+        if (ground && ground->root.ready) {
+          done.refused_slots = ground->refused_slots;
+          finish(std::move(done));
+          return;
         }
+        done.blocked = LimitingFactor::root_refused;
+        done.remedy = ground ? ground->root.remedy : ground.error().message;
+        auto refusal = workspace::RootRefusal::not_inspectable;
+        if (ground && ground->root.refusal) refusal = *ground->root.refusal;
+        done.root_refusal = workspace::to_string(refusal);
         finish(std::move(done));
       });
 }

@@ -12,6 +12,7 @@
 #include "plugin/host.hpp"
 #include "plugin/lane.hpp"
 #include "reconcile/engine.hpp"
+#include "workspace/workspace.hpp"
 
 namespace agent::daemon {
 
@@ -66,7 +67,9 @@ class DaemonWorld final : public reconcile::World {
   std::vector<plugin::Lane*> lanes();
   void answer(const reconcile::Effect& effect, lifecycle::Performed performed);
   void read_evidence(plugin::Lane& lane, const reconcile::AttemptPointer& attempt, reconcile::Look look);
-  void check_root(plugin::Lane& lane, domain::Policy policy, reconcile::ReadinessAnswer answer);
+  void check_root(plugin::Lane& lane, const domain::Policy& policy,
+                  const std::vector<workspace::OtherRoot>& others, const reconcile::ReadinessAnswer& answer);
+  std::vector<workspace::OtherRoot> other_roots(const domain::Policy& policy) const;
 
   WorldOptions options_;
   lifecycle::Performer& performer_;

@@ -29,6 +29,8 @@ json attempt_document(const Attempt& attempt) {
                 {"reason", nullptr},
                 {"runner_id", nullptr},
                 {"pid", nullptr},
+                {"slot", nullptr},
+                {"slot_refusal", nullptr},
                 {"exit_code", nullptr},
                 {"clean_exit", attempt.clean_exit},
                 {"out_of_memory", attempt.out_of_memory},
@@ -44,6 +46,7 @@ json attempt_document(const Attempt& attempt) {
   }
   if (attempt.runner) document["runner_id"] = attempt.runner->get();
   if (attempt.process) document["pid"] = attempt.process->pid;
+  if (attempt.slot) document["slot"] = *attempt.slot;
   if (attempt.exit_code) document["exit_code"] = *attempt.exit_code;
   if (attempt.package) document["package"] = attempt.package->str();
   if (attempt.pending) document["pending"] = word(domain::to_string(attempt.pending->kind));
@@ -60,20 +63,36 @@ json attempt_document(const Attempt& attempt) {
   return document;
 }
 
+json slot_document(const domain::Policy& policy, std::int64_t slot, domain::SlotRefusal refusal) {
+  return {{"slot", slot},
+          {"path", policy.root + "/" + domain::slot_directory_name(slot)},
+          {"refusal", word(domain::to_string(refusal))},
+          {"remedy", word(domain::remedy(refusal))},
+          {"attempt", nullptr}};
+}
+
 json policy_document(const reconcile::PolicyView& view) {
-  return {{"name", view.policy.name.str()},
-          {"configured", view.configured},
-          {"target", view.policy.target.str()},
-          {"provider", view.policy.provider.str()},
-          {"state", word(domain::to_string(view.policy.state))},
-          {"min", view.policy.min},
-          {"max", view.policy.max},
-          {"queued", view.queued},
-          {"busy", view.busy},
-          {"active", view.active},
-          {"limited_by", word(domain::to_string(view.limited_by))},
-          {"remedy", told(view.remedy)},
-          {"note", told(view.note)}};
+  json document{{"name", view.policy.name.str()},
+                {"configured", view.configured},
+                {"target", view.policy.target.str()},
+                {"provider", view.policy.provider.str()},
+                {"state", word(domain::to_string(view.policy.state))},
+                {"min", view.policy.min},
+                {"max", view.policy.max},
+                {"queued", view.queued},
+                {"busy", view.busy},
+                {"active", view.active},
+                {"limited_by", word(domain::to_string(view.limited_by))},
+                {"workspace", word(domain::to_string(view.policy.workspace))},
+                {"root", view.policy.root},
+                {"root_refusal", nullptr},
+                {"remedy", told(view.remedy)},
+                {"note", told(view.note)},
+                {"refused_slots", json::array()}};
+  if (!view.root_refusal.empty()) document["root_refusal"] = view.root_refusal;
+  for (const auto& [slot, refusal] : view.refused_slots)
+    document["refused_slots"].push_back(slot_document(view.policy, slot, refusal));
+  return document;
 }
 
 json target_document(const reconcile::TargetView& view) {
@@ -96,10 +115,30 @@ json instance_document(const plugin::InstanceStatus& instance) {
           {"refusal", told(instance.refusal)}};
 }
 
-json attempts_array(const std::vector<Attempt>& attempts) {
+using SlotRefusals = std::map<domain::AttemptId, domain::SlotRefusal>;
+
+json attempts_array(const std::vector<Attempt>& attempts, const SlotRefusals& quarantined = {}) {
   json rows = json::array();
-  for (const Attempt& attempt : attempts)
-    rows.push_back(attempt_document(attempt));
+  for (const Attempt& attempt : attempts) {
+    json document = attempt_document(attempt);
+    const auto refused = quarantined.find(attempt.id);
+    if (refused != quarantined.end()) document["slot_refusal"] = word(domain::to_string(refused->second));
+    rows.push_back(std::move(document));
+  }
+  return rows;
+}
+
+// Of all policies, the removed ones included: it stays taken until it can be cleaned.
+json quarantined_array(const std::vector<Attempt>& attempts, const SlotRefusals& quarantined) {
+  json rows = json::array();
+  for (const Attempt& attempt : attempts) {
+    const auto refused = quarantined.find(attempt.id);
+    if (refused == quarantined.end() || !attempt.slot) continue;
+    json document = slot_document(attempt.policy, *attempt.slot, refused->second);
+    document["attempt"] = attempt.id.str();
+    document["policy"] = attempt.policy.name.str();
+    rows.push_back(std::move(document));
+  }
   return rows;
 }
 
@@ -111,6 +150,8 @@ std::string dump(const json& document) {
 }  // namespace
 
 std::string status_json(const StatusInput& input, const reconcile::Engine& engine) {
+  const auto attempts = engine.attempts();
+  const auto quarantined = engine.quarantined_slots();
   json document{{"installation", input.installation},
                 {"version", input.version},
                 {"started_at_ms", input.started_at_ms},
@@ -119,7 +160,8 @@ std::string status_json(const StatusInput& input, const reconcile::Engine& engin
                 {"policies", json::array()},
                 {"instances", json::array()},
                 {"targets", json::array()},
-                {"attempts", attempts_array(engine.attempts())},
+                {"attempts", attempts_array(attempts, quarantined)},
+                {"quarantined_slots", quarantined_array(attempts, quarantined)},
                 {"notices", json::array()}};
   for (const auto& view : engine.policies())
     document["policies"].push_back(policy_document(view));

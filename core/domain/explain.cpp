@@ -45,8 +45,9 @@ Words explain(LimitingFactor factor) {
     case LimitingFactor::root_refused:
       return {"The policy's root cannot be used.", "Mend the root as its note in `status` says."};
     case LimitingFactor::no_free_slot:
-      return {"Every slot of the policy is taken, perhaps by one that is not cleaned yet.",
-              "Look for attempts of this policy that are not cleaned, or raise the policy's `max`."};
+      return {"Every slot of the policy is taken, perhaps by one that is not cleaned yet, or refused.",
+              "Look in `status` for refused slots and for attempts of this policy that are not cleaned, or "
+              "raise the policy's `max`."};
     case LimitingFactor::journal_unreadable:
       return {"The journal, or a row of it, cannot be written.", "Mend what the notice in `status` says."};
     case LimitingFactor::policy_minimum:

@@ -16,8 +16,7 @@ std::set<std::int64_t> held_slots(const Policy& policy, const std::vector<const 
   return held;
 }
 
-std::int64_t count_free_slots(const Policy& policy, const std::vector<const Attempt*>& attempts) {
-  const auto held = held_slots(policy, attempts);
+std::int64_t count_free_slots(const Policy& policy, const std::set<std::int64_t>& held) {
   const auto within = std::distance(held.lower_bound(1), held.upper_bound(policy.max));
   return std::max<std::int64_t>(policy.max - within, 0);
 }
@@ -54,8 +53,7 @@ std::string_view remedy(SlotRefusal refusal) {
   switch (refusal) {
     case SlotRefusal::slot_path_is_not_the_journalled_slot:
       return "The journal names a path that is no slot of its root; restore the journal from a backup, or "
-             "end "
-             "the attempt by proof.";
+             "end the attempt by proof.";
     case SlotRefusal::slot_root_disagrees_with_policy:
       return "Give the policy back the root that its attempt was granted with.";
     case SlotRefusal::slot_escapes_its_root:
@@ -69,7 +67,7 @@ std::string_view remedy(SlotRefusal refusal) {
     case SlotRefusal::slot_entry_could_not_be_removed:
       return "Undo mounts and end processes below the slot, then wait for the next try.";
     case SlotRefusal::slot_still_holds_runner_state:
-      return "Something writes runner files into the slot; end it, then wait for the next try.";
+      return "Look at what is in the slot beside `_work`, end what writes there, and move it away.";
   }
   return {};
 }

@@ -17,7 +17,7 @@ namespace agent::domain {
 std::set<std::int64_t> held_slots(const Policy& policy, const std::vector<const Attempt*>& attempts);
 
 // How many of 1 to the policy's `max` are not held.
-std::int64_t count_free_slots(const Policy& policy, const std::vector<const Attempt*>& attempts);
+std::int64_t count_free_slots(const Policy& policy, const std::set<std::int64_t>& held);
 
 // The lowest of 1 to `ceiling` that is not held; nothing if all are.
 std::optional<std::int64_t> free_slot(const std::set<std::int64_t>& held, std::int64_t ceiling);

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "domain/decision.hpp"
+#include "domain/slots.hpp"
 
 namespace agent::lifecycle {
 
@@ -44,6 +45,7 @@ struct Failed {
   domain::ErrorCode code = domain::ErrorCode::internal;
   domain::Millis retry_after{0};
   bool process_existed = false;
+  std::optional<domain::SlotRefusal> slot{};  // the attempt's slot was refused, for this reason
 };
 
 // One look at the attempt from all sides; see domain::decide. `listing_began`: when the listing was asked

@@ -65,8 +65,10 @@ Verdict judge_isolation(ErrorCode code) {
   }
 }
 
-// What a failure of each launch step means, by its code alone.
-Verdict judge(const Attempt& attempt, EffectKind kind, ErrorCode code) {
+// What a failure of each launch step means, by its code and by what was refused.
+Verdict judge(const Attempt& attempt, EffectKind kind, const event::Failed& failure) {
+  const ErrorCode code = failure.code;
+  if (kind == EffectKind::materialize && failure.slot) return {FailureReason::slot_refused, true};
   if (is_isolated(attempt) && kind == EffectKind::prepare) return judge_isolation(code);
   const bool hopeless =
       code == ErrorCode::invalid || code == ErrorCode::denied || code == ErrorCode::unsupported;
@@ -82,7 +84,7 @@ Verdict judge(const Attempt& attempt, EffectKind kind, ErrorCode code) {
 
 void fail_step(Step& out, EffectKind kind, const event::Failed& failure, const Context& context) {
   Attempt& attempt = out.attempt;
-  const Verdict verdict = judge(attempt, kind, failure.code);
+  const Verdict verdict = judge(attempt, kind, failure);
   const bool once = is_isolated(attempt) && kind == EffectKind::prepare;
   const bool again = !verdict.terminal && !once && attempt.launch_retry.tries + 1 < domain::kLaunchTries &&
                      context.demand_persists && context.launching_allowed;

@@ -1,6 +1,7 @@
 #include "lifecycle/performer.hpp"
 
 #include "crash_point.hpp"
+#include "workspace/slot.hpp"
 #include "workspace/workspace.hpp"
 
 namespace agent::lifecycle {
@@ -93,9 +94,57 @@ Performed Performer::acquire_package(Call& call, const Attempt& attempt) {
   return {event::Acquired{.digest = installed->digest, .downloaded = installed->downloaded}, {}, {}};
 }
 
+namespace {
+
+workspace::Slot slot_of(const Attempt& attempt) {
+  return {.root = attempt.policy.root, .name = domain::slot_directory_name(*attempt.slot)};
+}
+
+workspace::RemovalOptions until_cancelled(Call& call) {
+  workspace::RemovalOptions options;
+  options.cancelled = [&call] { return call.cancelled(); };
+  return options;
+}
+
+Performed slot_failed(const workspace::SlotFailure& failure) {
+  return {event::Failed{.code = failure.error.code,
+                        .retry_after = failure.error.retry_after,
+                        .process_existed = false,
+                        .slot = failure.refusal},
+          failure.error.message,
+          {}};
+}
+
+}  // namespace
+
+// What a try of this attempt left in the slot that it had taken goes first. If that cannot be removed the
+// slot is not refused for good: cleaning will say what is the matter, and keeps it.
+Performed Performer::materialize_slot(Call& call, const Attempt& attempt) {
+  if (const auto refusal = domain::check_slot(attempt, &attempt.policy))
+    return slot_failed({*refusal, {ErrorCode::denied, std::string(domain::remedy(*refusal)), {}}});
+  const workspace::Slot slot = slot_of(attempt);
+  const auto taken = workspace::has_taken(slot, attempt.id);
+  if (!taken) return failed(taken.error());
+  if (*taken) {
+    if (const auto failure = workspace::scrub_slot(slot, until_cancelled(call))) {
+      return failed({ErrorCode::busy, failure->error.message, {}});
+    }
+  }
+  if (const auto failure = workspace::take_slot(slot, attempt.id)) return slot_failed(*failure);
+  const auto filled = workspace::fill_slot(slot, [&](const std::string& directory) -> Result<void> {
+    auto copied =
+        world_.cache->materialize(*attempt.package, directory, [&call] { return call.cancelled(); });
+    if (!copied) return copied.error();
+    return {};
+  });
+  if (!filled) return failed(filled.error());
+  return {event::Materialized{}, {}, {}};
+}
+
 // A try of this attempt that broke off leaves a directory that only this row may name, so it is removed and
 // made anew.
 Performed Performer::materialize(Call& call, const Attempt& attempt) {
+  if (attempt.slot) return materialize_slot(call, attempt);
   const std::string& root = attempt.policy.root;
   const std::string name = runtime_name(attempt);
   if (attempt.launch_retry.tries > 0) {
@@ -212,10 +261,11 @@ Performed Performer::deregister(Call& call, const Attempt& attempt) {
   return failed(removed.error());
 }
 
-Performed Performer::scrub(Call& call, const Attempt& attempt) {
+Performed Performer::scrub(Call& call, const Attempt& attempt, const domain::Policy* configured) {
   RMGR_CRASH_POINT("effect.scrub.before");
   if (auto written = workspace::write_record(world_.records, attempt); !written)
     return failed(written.error());
+  if (attempt.slot) return scrub_slot(call, attempt, configured);
   auto removed = workspace::remove_runtime(attempt.policy.root, runtime_name(attempt),
                                            [&call] { return call.cancelled(); });
   if (!removed) return failed(removed.error());
@@ -226,6 +276,22 @@ Performed Performer::scrub(Call& call, const Attempt& attempt) {
          .message = "the runtime directory still has entries: something writes to it while it is removed",
          .retry_after = domain::Millis{0}});
   }
+  return {event::Scrubbed{}, {}, {}};
+}
+
+// From the two facts in the row, and from nothing that the directory looks like.
+Performed Performer::scrub_slot(Call& call, const Attempt& attempt, const domain::Policy* configured) {
+  if (const auto refusal = domain::check_slot(attempt, configured)) {
+    const std::string word(domain::to_string(*refusal));
+    return slot_failed(
+        {*refusal, {ErrorCode::denied, word + ": " + std::string(domain::remedy(*refusal)), {}}});
+  }
+  const workspace::Slot slot = slot_of(attempt);
+  // A slot that it never took was refused, or nobody came to it: nothing in it is of this attempt.
+  const auto taken = workspace::has_taken(slot, attempt.id);
+  if (!taken && taken.error().code != ErrorCode::invalid) return failed(taken.error());
+  if (taken && !*taken && !attempt.times.materialized) return {event::Scrubbed{}, {}, {}};
+  if (const auto failure = workspace::scrub_slot(slot, until_cancelled(call))) return slot_failed(*failure);
   return {event::Scrubbed{}, {}, {}};
 }
 

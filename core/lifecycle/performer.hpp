@@ -54,7 +54,8 @@ class Performer {
   Performed stop(plugin::Call& call, const domain::Attempt& attempt);
   Performed destroy(plugin::Call& call, const domain::Attempt& attempt);
   Performed deregister(plugin::Call& call, const domain::Attempt& attempt);
-  Performed scrub(plugin::Call& call, const domain::Attempt& attempt);
+  // `configured`: the policy as it is now; null when it is gone.
+  Performed scrub(plugin::Call& call, const domain::Attempt& attempt, const domain::Policy* configured);
 
   // Whether something is where the attempt's runtime was removed; what is there is removed.
   struct Swept {
@@ -65,6 +66,8 @@ class Performer {
   EnvironmentLook look(plugin::Call& call, const domain::Attempt& attempt);
 
  private:
+  Performed materialize_slot(plugin::Call& call, const domain::Attempt& attempt);
+  Performed scrub_slot(plugin::Call& call, const domain::Attempt& attempt, const domain::Policy* configured);
   plugin::ExecutionProvider* provider_of(const domain::Attempt& attempt);
   plugin::Gateway* gateway_of(const domain::Attempt& attempt);
   plugin::Allocation allocation_of(const domain::Attempt& attempt) const;

@@ -66,7 +66,6 @@ struct Lane::State : std::enable_shared_from_this<Lane::State> {
   std::size_t overdue = 0;
   bool became_stuck = false;  // and the watch has not said so yet
   std::size_t live_workers = 0;
-  std::size_t live_cancellers = 0;
   bool closed = false;
   bool abandoned = false;  // finish() waited long enough
   bool finishing = false;  // the watch ends once it has answered everybody
@@ -116,7 +115,6 @@ void Lane::State::cancel_aside(std::vector<std::shared_ptr<Call>> calls) {
   started.thread = std::thread([state = shared_from_this(), calls = std::move(calls), &started]() mutable {
     state->run_canceller(std::move(calls), started);
   });
-  ++live_cancellers;
 }
 
 void Lane::State::run_canceller(std::vector<std::shared_ptr<Call>> calls, Canceller& self) {
@@ -126,7 +124,6 @@ void Lane::State::run_canceller(std::vector<std::shared_ptr<Call>> calls, Cancel
   calls.clear();
   const std::lock_guard lock(mutex);
   self.done = true;
-  --live_cancellers;
   ended.notify_all();
 }
 
@@ -248,7 +245,8 @@ bool Lane::finish() {
   {
     std::unique_lock lock(state_->mutex);
     const bool all = state_->ended.wait_until(lock, from(state_->closed_at, state_->options.grace), [&] {
-      return state_->live_workers == 0 && state_->live_cancellers == 0;
+      return state_->live_workers == 0 && std::all_of(state_->cancellers.begin(), state_->cancellers.end(),
+                                                      [](const State::Canceller& one) { return one.done; });
     });
     state_->abandoned = !all;
     state_->finishing = true;

@@ -105,8 +105,17 @@ void Engine::stage(const lifecycle::Event& event) {
       dropped_secrets_.push_back(event.attempt);
     return;
   }
+  note_slot(found->second, event);
   adopt_step(found->second,
              lifecycle::step(found->second.attempt, event, context_for(found->second.attempt)));
+}
+
+// In memory alone: a restart cleans at once and finds out anew.
+void Engine::note_slot(Live& live, const lifecycle::Event& event) {
+  const auto& pending = live.attempt.pending;
+  if (!pending || pending->kind != domain::EffectKind::scrub || pending->seq != event.seq) return;
+  const auto* failed = std::get_if<lifecycle::event::Failed>(&event.body);
+  live.slot = failed != nullptr ? failed->slot : std::nullopt;
 }
 
 void Engine::adopt_step(Live& live, lifecycle::Step step) {
@@ -226,8 +235,13 @@ void Engine::turn() {
 void Engine::issue_staged() {
   std::vector<Effect> effects;
   effects.swap(staged_);
-  for (const Effect& effect : effects)
+  for (Effect& effect : effects) {
+    const auto policy = policies_.find(effect.attempt->policy.name);
+    const bool asks = effect.kind == domain::EffectKind::scrub && effect.attempt->slot;
+    if (asks && policy != policies_.end())
+      effect.configured = std::make_shared<const domain::Policy>(policy->second.policy);
     world_.perform(effect);
+  }
   std::vector<domain::AttemptId> dropped;
   dropped.swap(dropped_secrets_);
   for (const domain::AttemptId& id : dropped)

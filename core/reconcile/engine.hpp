@@ -40,6 +40,14 @@ struct PolicyView {
   std::int64_t queued = 0, busy = 0, active = 0;
   domain::LimitingFactor limited_by = domain::LimitingFactor::none;
   std::string remedy, note;
+  std::string root_refusal;                                   // a word, while its root is refused
+  std::map<std::int64_t, domain::SlotRefusal> refused_slots;  // that no attempt holds
+};
+// The root of a configured policy.
+struct RootView {
+  domain::PolicyName policy;
+  std::string root;
+  bool shared = true;  // with other policies, if they want it too
 };
 // Why a job waits or a policy starts nothing, in words for an operator.
 struct Explanation {
@@ -98,6 +106,9 @@ class Engine {
   [[nodiscard]] std::vector<domain::Attempt> attempts() const;  // the live ones, by grant time
   [[nodiscard]] std::vector<PolicyView> policies() const;
   [[nodiscard]] std::vector<TargetView> targets() const;
+  [[nodiscard]] std::vector<RootView> roots() const;
+  // Attempts whose slot was refused when it was cleaned last; each keeps its slot.
+  [[nodiscard]] std::map<domain::AttemptId, domain::SlotRefusal> quarantined_slots() const;
   // Nothing if there is no such policy, or if no target has listed that job.
   [[nodiscard]] std::optional<Explanation> explain(const domain::PolicyName& policy) const;
   [[nodiscard]] std::optional<Explanation> explain(domain::JobId job) const;
@@ -119,6 +130,7 @@ class Engine {
     std::optional<Refused> refused{};
     std::int64_t refusals = 0;                      // in a row
     std::optional<domain::EnvironmentView> seen{};  // by the last look
+    std::optional<domain::SlotRefusal> slot{};      // why the last cleaning left the slot as it is
   };
   // What the last demand said of one job.
   struct SeenJob {
@@ -153,7 +165,9 @@ class Engine {
     bool probing = false;
     bool outdated = false;  // the probe under way asks about what the policy was before
     domain::LimitingFactor blocked = domain::LimitingFactor::provider_not_ready;
-    std::string remedy, note;
+    std::string remedy, note, root_refusal;
+    std::map<std::int64_t, domain::SlotRefusal> refused_slots;
+    std::set<std::int64_t> changing_slots;  // held at some time since the probe under way was asked for
     std::int64_t refusals = 0;
     std::optional<domain::Instant> held_until;
     std::string held_reason;
@@ -173,6 +187,7 @@ class Engine {
   // engine.cpp
   bool park(const lifecycle::Event& event);
   void stage(const lifecycle::Event& event);
+  static void note_slot(Live& live, const lifecycle::Event& event);
   void adopt_step(Live& live, lifecycle::Step step);
   void withdraw_launch(const Live& live);
   void create(domain::Attempt attempt);
@@ -219,6 +234,7 @@ class Engine {
   [[nodiscard]] bool competes(const PolicyState& state) const;
   void consume_replacements(const TargetKey& key);
   void grant(PolicyState& state, std::int64_t count);
+  [[nodiscard]] std::set<std::int64_t> unusable_slots(const PolicyState& state) const;
   // readiness.cpp
   [[nodiscard]] std::vector<domain::LimitingFactor> blocks_of(const Target& target,
                                                               const PolicyState& state) const;

@@ -54,6 +54,11 @@ void Engine::explain_into(Explanation& out, const PolicyState& state) const {
                " s more";
     } else if (factor == state.blocked && !state.remedy.empty()) {
       detail = state.remedy;
+    } else if (factor == LimitingFactor::no_free_slot && !state.refused_slots.empty()) {
+      const auto& [slot, refusal] = *state.refused_slots.begin();
+      detail = counted(static_cast<std::int64_t>(state.refused_slots.size()), "slot is", "slots are") +
+               " refused, the first is " + domain::slot_directory_name(slot) + ": " +
+               std::string(domain::to_string(refusal));
     } else if (factor == LimitingFactor::journal_unreadable) {
       detail = journal_error();
     }
@@ -98,6 +103,23 @@ std::optional<Explanation> Engine::explain(domain::JobId job) const {
   return std::nullopt;
 }
 
+std::vector<RootView> Engine::roots() const {
+  std::vector<RootView> views;
+  for (const auto& [name, state] : policies_) {
+    const bool shared = state.policy.workspace == domain::WorkspaceKind::ephemeral;
+    views.push_back({.policy = name, .root = state.policy.root, .shared = shared});
+  }
+  return views;
+}
+
+std::map<domain::AttemptId, domain::SlotRefusal> Engine::quarantined_slots() const {
+  std::map<domain::AttemptId, domain::SlotRefusal> slots;
+  for (const auto& [id, live] : live_) {
+    if (live.slot) slots.emplace(id, *live.slot);
+  }
+  return slots;
+}
+
 std::vector<PolicyView> Engine::policies() const {
   std::vector<PolicyView> views;
   for (const auto& [name, state] : policies_) {
@@ -107,6 +129,8 @@ std::vector<PolicyView> Engine::policies() const {
     view.limited_by = state.limited_by;
     view.remedy = state.remedy;
     view.note = state.note;
+    view.root_refusal = state.root_refusal;
+    view.refused_slots = state.refused_slots;
     const auto target = targets_.find(key_of(state.policy));
     if (target != targets_.end()) {
       const LimitingFactor blocked = blocked_by(target->second, state);

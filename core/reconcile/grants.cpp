@@ -114,7 +114,8 @@ std::vector<domain::PolicyDemand> Engine::demands(const TargetKey& key) const {
     demand.priority = policy.priority;
     demand.queued = state.queued.value_or(0);
     demand.blocked = blocked;
-    if (domain::uses_slots(policy)) demand.free_slots = domain::count_free_slots(policy, rows());
+    if (domain::uses_slots(policy))
+      demand.free_slots = domain::count_free_slots(policy, unusable_slots(state));
   }
   std::set<domain::AttemptId> has_job;  // GitHub says so, whatever the last look saw
   for (const auto& [id, seen] : targets_.at(key).jobs) {
@@ -177,6 +178,14 @@ void Engine::consume_replacements(const TargetKey& key) {
   }
 }
 
+// What attempts hold, and what the last look refused.
+std::set<std::int64_t> Engine::unusable_slots(const PolicyState& state) const {
+  auto slots = domain::held_slots(state.policy, rows());
+  for (const auto& [slot, refusal] : state.refused_slots)
+    slots.insert(slot);
+  return slots;
+}
+
 void Engine::grant(PolicyState& state, std::int64_t count) {
   const Instant now = world_.now();
   for (std::int64_t index = 0; index < count; ++index) {
@@ -187,8 +196,9 @@ void Engine::grant(PolicyState& state, std::int64_t count) {
     attempt.runtime = state.policy.root + "/" + domain::runtime_directory_name(attempt.id);
     if (domain::uses_slots(state.policy)) {
       // What was granted in this turn holds its slot already.
-      attempt.slot = domain::free_slot(domain::held_slots(state.policy, rows()), state.policy.max);
+      attempt.slot = domain::free_slot(unusable_slots(state), state.policy.max);
       if (!attempt.slot) return;
+      if (state.probing) state.changing_slots.insert(*attempt.slot);
       attempt.runtime = state.policy.root + "/" + domain::slot_directory_name(*attempt.slot);
     }
     attempt.times.demand_seen = now;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "domain/backoff.hpp"
+#include "domain/slots.hpp"
 #include "reconcile/engine.hpp"
 
 namespace agent::reconcile {
@@ -42,6 +43,7 @@ void Engine::probe_due() {
     const bool due = !state.probed_at || domain::elapsed(*state.probed_at, now) >= options_.readiness_age;
     if (state.probing || !due) continue;
     state.probing = true;
+    if (domain::uses_slots(state.policy)) state.changing_slots = domain::held_slots(state.policy, rows());
     world_.probe(state.policy);
   }
 }
@@ -62,6 +64,12 @@ void Engine::take_readiness(const ReadinessAnswer& answer) {
   state.blocked = answer.blocked;
   state.remedy = answer.remedy;
   state.note = answer.note;
+  state.root_refusal = answer.root_refusal;
+  state.refused_slots = answer.refused_slots;
+  // A slot that an attempt had meanwhile was looked at in the middle of things.
+  for (const std::int64_t slot : state.changing_slots)
+    state.refused_slots.erase(slot);
+  state.changing_slots.clear();
   if (became_ready) poll_now(key_of(state.policy));
 }
 

@@ -42,6 +42,8 @@ domain::Result<void> Engine::reload(EngineOptions options, std::vector<domain::P
     state.probed_at.reset();
     state.refusals = 0;
     state.held_until.reset();
+    state.root_refusal.clear();
+    state.refused_slots.clear();
     state.queued.reset();
     state.demand_at.reset();
     state.policy = std::move(policy);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -13,6 +14,7 @@
 #include "domain/capacity.hpp"
 #include "domain/decision.hpp"
 #include "domain/labels.hpp"
+#include "domain/slots.hpp"
 #include "lifecycle/events.hpp"
 #include "lifecycle/machine.hpp"
 
@@ -40,6 +42,8 @@ struct Effect {
   domain::EffectKind kind = domain::EffectKind::acquire_package;
   std::uint64_t seq = 0;
   AttemptPointer attempt;
+  // The policy as it is configured now, where a slot is to be scrubbed; null when it is gone.
+  std::shared_ptr<const domain::Policy> configured{};
 };
 
 // What a look at the environment and at the runner's diagnostics found.
@@ -86,8 +90,10 @@ struct DemandAnswer {
 struct ReadinessAnswer {
   domain::PolicyName policy;
   domain::LimitingFactor blocked = domain::LimitingFactor::none;
-  std::string remedy;  // one sentence when blocked
-  std::string note;    // what the operator should know although it is ready
+  std::string remedy;          // one sentence when blocked
+  std::string note;            // what the operator should know although it is ready
+  std::string root_refusal{};  // the word for it, where the root is refused
+  std::map<std::int64_t, domain::SlotRefusal> refused_slots{};  // of a persistent workspace
 };
 
 // What was found where a runtime was removed.

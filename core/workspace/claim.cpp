@@ -20,9 +20,17 @@ namespace {
 constexpr const char* kMark = ".runner-manager-owner";
 constexpr mode_t kRootMode = 0711;
 
-Error denied(const std::string& root, std::string_view why) {
-  return Error{ErrorCode::denied, "the root " + root + " is not taken: " + std::string(why)};
+struct Denial {
+  std::optional<RootRefusal> refusal;  // what it is called, where it has a name
+  Error error;
+};
+using Claimed = std::optional<Denial>;  // nothing: it is ours
+
+Denial denied(RootRefusal refusal, const std::string& root, std::string_view why) {
+  return {refusal, {ErrorCode::denied, "the root " + root + " is not taken: " + std::string(why)}};
 }
+Denial failed(const Error& error) { return {std::nullopt, error}; }
+Denial failed(const std::string& what, int error) { return failed(system_error(what, error)); }
 
 struct CloseDirectory {
   void operator()(DIR* directory) const { ::closedir(directory); }
@@ -44,24 +52,27 @@ Result<bool> is_empty(int directory) {
   return true;
 }
 
-Result<std::optional<std::string>> read_mark(int directory, const std::string& root) {
+Claimed read_mark(int directory, const std::string& root, std::optional<std::string>& mark) {
   const Fd file(::openat(directory, kMark, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!file) {
-    if (errno == ENOENT) return std::optional<std::string>();
-    return system_error("cannot read the owner mark of the root " + root, errno);
+    if (errno == ENOENT) return std::nullopt;
+    if (errno == ELOOP)
+      return denied(RootRefusal::owned_by_another_installation, root, "its owner mark is a link");
+    return failed("cannot read the owner mark of the root " + root, errno);
   }
   struct stat info {};
-  if (::fstat(file.get(), &info) != 0)
-    return system_error("cannot read the owner mark of the root " + root, errno);
+  if (::fstat(file.get(), &info) != 0) return failed("cannot read the owner mark of the root " + root, errno);
   if (!S_ISREG(info.st_mode) || info.st_uid != ::geteuid() || (info.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-    return denied(root, "its owner mark is not a file of this account that others cannot write");
+    return denied(RootRefusal::owned_by_another_installation, root,
+                  "its owner mark is not a file of this account that others cannot write");
   }
   std::string text(257, '\0');
   const auto got = ::read(file.get(), text.data(), text.size());
-  if (got < 0) return system_error("cannot read the owner mark of the root " + root, errno);
+  if (got < 0) return failed("cannot read the owner mark of the root " + root, errno);
   text.resize(static_cast<std::size_t>(got));
   if (!text.empty() && text.back() == '\n') text.pop_back();
-  return std::optional<std::string>(std::move(text));
+  mark = std::move(text);
+  return std::nullopt;
 }
 
 // Whole or not at all, and never over one that is there: a temporary file that is linked to its name.
@@ -81,41 +92,66 @@ Result<void> write_mark(int directory, const std::string& root, const domain::In
   return {};
 }
 
-}  // namespace
-
-Result<void> claim_root(const std::string& root, const domain::InstallationId& installation) {
+Claimed claim(const std::string& root, const domain::InstallationId& installation) {
   if (installation.empty() || installation.str().size() > 255) {
-    return Error{ErrorCode::internal, "a root can only be claimed for a named installation"};
+    return failed({ErrorCode::internal, "a root can only be claimed for a named installation"});
   }
   const auto place = open_parent(root);
-  if (!place) return place.error();
+  if (!place) return failed(place.error());
   const int parent = place->parent.get();
   const std::string& name = place->name;
   const bool made = ::mkdirat(parent, name.c_str(), kRootMode) == 0;
-  if (!made && errno != EEXIST) return system_error("cannot make the root " + root, errno);
+  if (!made && errno != EEXIST) return failed("cannot make the root " + root, errno);
   const Fd directory(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!directory) return system_error("cannot open the root " + root, errno);
+  if (!directory) return failed("cannot open the root " + root, errno);
   struct stat info {};
-  if (::fstat(directory.get(), &info) != 0) return system_error("cannot examine the root " + root, errno);
-  if (info.st_uid != ::geteuid()) return denied(root, "it belongs to another account; give it to this one");
-  auto mark = read_mark(directory.get(), root);
-  if (!mark) return mark.error();
-  if (mark->has_value() && **mark != installation.str()) {
-    return denied(root, "another installation owns it; name another directory, or remove its " +
-                            std::string(kMark) + " once that installation is gone");
+  if (::fstat(directory.get(), &info) != 0) return failed("cannot examine the root " + root, errno);
+  if (info.st_uid != ::geteuid())
+    return denied(RootRefusal::not_writable, root, "it belongs to another account; give it to this one");
+  std::optional<std::string> mark;
+  if (auto refused = read_mark(directory.get(), root, mark)) return refused;
+  if (mark && *mark != installation.str()) {
+    return denied(RootRefusal::owned_by_another_installation, root,
+                  "another installation owns it; name another directory, or remove its " +
+                      std::string(kMark) + " once that installation is gone");
   }
-  if (!mark->has_value()) {
+  if (!mark) {
     const auto empty = is_empty(directory.get());
-    if (!empty) return empty.error();
+    if (!empty) return failed(empty.error());
     if (!*empty)
-      return denied(root, "it holds files that this program did not make; name an empty directory");
+      return denied(RootRefusal::holds_other_files, root,
+                    "it holds files that this program did not make; name an empty directory");
   }
   if (::fchmod(directory.get(), kRootMode) != 0)
-    return system_error("cannot set the mode of the root " + root, errno);
-  if (mark->has_value()) return {};
+    return failed("cannot set the mode of the root " + root, errno);
+  if (mark) return std::nullopt;
   RMGR_CRASH_POINT("workspace.root.made");
-  if (made && ::fsync(parent) != 0) return system_error("cannot make the root " + root, errno);
-  return write_mark(directory.get(), root, installation);
+  if (made && ::fsync(parent) != 0) return failed("cannot make the root " + root, errno);
+  if (auto written = write_mark(directory.get(), root, installation); !written)
+    return failed(written.error());
+  return std::nullopt;
+}
+
+RootRefusal refusal_of(ErrorCode code) {
+  return code == ErrorCode::denied || code == ErrorCode::full ? RootRefusal::not_writable
+                                                              : RootRefusal::not_inspectable;
+}
+
+}  // namespace
+
+Result<void> claim_root(const std::string& root, const domain::InstallationId& installation) {
+  if (auto denial = claim(root, installation)) return denial->error;
+  return {};
+}
+
+Preflight prepare_root(const std::string& root, const std::vector<std::string>& ours,
+                       const std::vector<OtherRoot>& others, const domain::InstallationId& installation) {
+  auto checked = check_root(root, ours, others);
+  if (!checked.ready) return checked;
+  auto denial = claim(root, installation);
+  if (!denial) return checked;
+  return {false, denial->refusal ? *denial->refusal : refusal_of(denial->error.code),
+          denial->error.message + "."};
 }
 
 Result<void> create_runtime(const std::string& root, const std::string& name) {

@@ -33,6 +33,8 @@ std::string_view to_string(RootRefusal refusal) {
     case RootRefusal::overlaps_another_root: return "overlaps_another_root";
     case RootRefusal::escapes_root: return "escapes_root";
     case RootRefusal::not_inspectable: return "not_inspectable";
+    case RootRefusal::owned_by_another_installation: return "owned_by_another_installation";
+    case RootRefusal::holds_other_files: return "holds_other_files";
   }
   return "unknown";
 }
@@ -191,7 +193,7 @@ Preflight overlapping(RootRefusal refusal, const std::string& root, const std::s
 }  // namespace
 
 Preflight check_root(const std::string& root, const std::vector<std::string>& ours,
-                     const std::vector<std::string>& others) {
+                     const std::vector<OtherRoot>& others) {
   if (!is_utf8(root) || root.find('\0') != std::string::npos) {
     return refuse(RootRefusal::non_unicode, "Name a directory whose path is valid UTF-8.");
   }
@@ -215,8 +217,9 @@ Preflight check_root(const std::string& root, const std::vector<std::string>& ou
     }
   }
   for (const auto& other : others) {
-    if (overlap(seen, other) == Overlap::nested) {
-      return overlapping(RootRefusal::overlaps_another_root, root, other);
+    const Overlap found = overlap(seen, other.root);
+    if (found == Overlap::nested || (found == Overlap::equal && !other.may_be_the_same)) {
+      return overlapping(RootRefusal::overlaps_another_root, root, other.root);
     }
   }
   if (auto refusal = check_filesystem(seen, root)) return *refusal;

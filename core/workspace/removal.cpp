@@ -2,8 +2,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <linux/fs.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,6 +14,7 @@
 #include "crash_point.hpp"
 #include "workspace/beneath.hpp"
 #include "workspace/handle.hpp"
+#include "workspace/marks.hpp"
 
 namespace agent::workspace {
 
@@ -55,21 +54,6 @@ struct Obstacles {
 };
 
 std::string magic_link(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
-
-// An immutable or append-only mark keeps even root from removing; without the right to clear it this does
-// nothing.
-void clear_marks(int fd) {
-  int flags = 0;
-  if (::ioctl(fd, FS_IOC_GETFLAGS, &flags) != 0 || (flags & (FS_IMMUTABLE_FL | FS_APPEND_FL)) == 0) return;
-  flags &= ~(FS_IMMUTABLE_FL | FS_APPEND_FL);
-  ::ioctl(fd, FS_IOC_SETFLAGS, &flags);
-}
-
-void make_writable(int fd) {
-  struct stat info {};
-  if (::fstat(fd, &info) != 0) return;
-  if ((info.st_mode & S_IRWXU) != S_IRWXU) ::fchmod(fd, (info.st_mode & 07777U) | S_IRWXU);
-}
 
 class Remover {
  public:

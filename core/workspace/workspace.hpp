@@ -33,6 +33,8 @@ enum class RootRefusal {
   overlaps_another_root,
   escapes_root,
   not_inspectable,
+  owned_by_another_installation,
+  holds_other_files,
 };
 std::string_view to_string(RootRefusal refusal);
 
@@ -44,15 +46,22 @@ struct Preflight {
 
 // May runtimes be made below `root`? The root may be missing when its parent is there. `ours` are directories
 // that must not overlap with it (state, cache, plugins), in either direction and under whatever name;
-// `others` are the roots of other policies: the same one is fine here, one inside the other is not. Creates
-// nothing. A dead volume can block it for as long as the kernel waits, so callers give it a thread of its
-// own.
+// `others` are the roots of other policies, one of which must not lie in the other. Creates nothing. A dead
+// volume can block it for as long as the kernel waits, so callers give it a thread of its own.
+struct OtherRoot {
+  std::string root;
+  bool may_be_the_same = true;  // under whatever name
+};
 Preflight check_root(const std::string& root, const std::vector<std::string>& ours,
-                     const std::vector<std::string>& others = {});
+                     const std::vector<OtherRoot>& others = {});
 // Makes the root (0711, ours: job accounts pass through it and cannot list it) with an owner mark of this
 // installation, or accepts one with our mark. An existing directory without a mark is taken only if it is
 // empty (lost+found aside); denied for a foreign mark, a foreign owner, or a directory that holds something.
 Result<void> claim_root(const std::string& root, const domain::InstallationId& installation);
+
+// Both, one after the other, in the words of a preflight.
+Preflight prepare_root(const std::string& root, const std::vector<std::string>& ours,
+                       const std::vector<OtherRoot>& others, const domain::InstallationId& installation);
 
 // Makes <root>/<name> (0700), exclusively. exists: the name is taken and nothing was changed.
 Result<void> create_runtime(const std::string& root, const std::string& name);

@@ -25,6 +25,21 @@ int registered_after_some_passes(Stage& stage) {
   return stage.github()->summary().registered_total;
 }
 
+emulator::FaultSpec listings_fail() {
+  return {.action = "status",
+          .method = "GET",
+          .path = "/repos/*/actions/runs",
+          .count = -1,
+          .status = 502,
+          .body = "<html>bad gateway</html>"};
+}
+
+bool both_limited_by(Stage& stage, const std::string& factor) {
+  const auto policies = stage.agent().policies();
+  return policies.size() == 2 && policies.front().limited_by == factor &&
+         policies.back().limited_by == factor;
+}
+
 TEST(Capacity, busy_runners_hide_no_queued_job) {
   Stage stage(20, with_policy(0, 10));
   ASSERT_TRUE(stage.agent().start());
@@ -56,10 +71,15 @@ TEST(Capacity, the_hosts_capacity_holds_over_all_policies) {
                       {.name = "two", .labels = {"two"}, .timeouts = {}}};
   });
   const std::string script = Stage::wait_for(stage.path("runtimes/go"));
-  // Both wait before the first pass: a pass that saw only one of them would rightly give it everything.
+  ASSERT_TRUE(stage.agent().start());
+  ASSERT_TRUE(eventually([&] { return both_limited_by(stage, "demand"); }));
+  // One listing shows the jobs of both, and both are ready by then: a pass for only one of them would rightly
+  // give it everything.
+  const auto fault = stage.github()->add_fault(listings_fail());
+  ASSERT_TRUE(eventually([&] { return both_limited_by(stage, "gateway_unreachable"); }));
   stage.queue(3, script, {"self-hosted", "one"});
   stage.queue(3, script, {"self-hosted", "two"});
-  ASSERT_TRUE(stage.agent().start());
+  stage.github()->remove_fault(fault);
   ASSERT_TRUE(runs(stage, 3));
   EXPECT_EQ(registered_after_some_passes(stage), 3);
   const auto policies = stage.agent().policies();
@@ -97,12 +117,7 @@ TEST(Capacity, the_minimum_keeps_runners_without_demand) {
 TEST(Capacity, a_gateway_that_fails_starts_nothing_and_recovers) {
   Stage stage(2);
   ASSERT_TRUE(stage.agent().start());
-  const auto fault = stage.github()->add_fault({.action = "status",
-                                                .method = "GET",
-                                                .path = "/repos/*/actions/runs",
-                                                .count = -1,
-                                                .status = 502,
-                                                .body = "<html>bad gateway</html>"});
+  const auto fault = stage.github()->add_fault(listings_fail());
   stage.queue(1, "true");
   ASSERT_TRUE(eventually([&] {
     const auto policies = stage.agent().policies();

@@ -77,20 +77,14 @@ TEST(Restart, kills_at_any_moment_of_a_busy_run_lose_and_double_nothing) {
     return attempt.state == "cleaned" && attempt.owes_deregistration &&
            attempt.reason == "jit_request_failed";
   };
-  std::vector<testkit::AttemptView> live;
-  ASSERT_TRUE(eventually(
-      [&] {
-        live = stage.agent().live_attempts();
-        const auto summary = stage.github()->summary();
-        return summary.completed >= 12 && summary.registrations == 0 &&
-               std::all_of(live.begin(), live.end(), only_owes);
-      },
-      std::chrono::seconds(200)));
+  ASSERT_TRUE(stage.settles(12, std::chrono::seconds(200), only_owes));
   for (const auto& job : stage.github()->jobs()) {
     EXPECT_EQ(job.starts, 1);
     EXPECT_EQ(job.result, "success");
   }
-  EXPECT_EQ(stage.agent().leftovers().sum(), static_cast<int>(live.size()));
+  const auto debts = stage.agent().live_attempts();
+  EXPECT_TRUE(std::all_of(debts.begin(), debts.end(), only_owes));
+  EXPECT_EQ(stage.agent().leftovers().sum(), static_cast<int>(debts.size()));
 }
 
 TEST(Drain, sigterm_ends_with_zero_and_leaves_live_runners_to_the_next_start) {

@@ -3,9 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
-#include <deque>
-#include <fstream>
 #include <functional>
 #include <iostream>
 #include <string>
@@ -13,6 +12,7 @@
 
 #include "client/emulator_client.hpp"
 #include "support/agent.hpp"
+#include "support/everything.hpp"
 #include "support/temporary.hpp"
 
 namespace integration {
@@ -37,8 +37,8 @@ class Stage {
   // What a failure elsewhere leaves to its reader: the agent's last words, its state, and GitHub's view.
   ~Stage() {
     if (!::testing::Test::HasFailure()) return;
-    print_end_of("stderr.log", 80);
-    print_end_of("daemon.log", 200);
+    print_end_of("stderr.log");
+    print_end_of("daemon.log");
     std::cerr << "== status\n" << agent_.status_json() << "\n== jobs\n";
     for (const auto& job : github_->jobs())
       std::cerr << job.id << ' ' << job.status << ' ' << job.result << " starts " << job.starts << " runner "
@@ -61,12 +61,16 @@ class Stage {
                     .separate_runs = true});
   }
 
-  // Every job done and nothing left anywhere.
-  [[nodiscard]] bool settles(int jobs, std::chrono::seconds limit = std::chrono::seconds(90)) {
+  // Every job done and nothing left anywhere, but for what `may_stay`.
+  [[nodiscard]] bool settles(
+      int jobs, std::chrono::seconds limit = std::chrono::seconds(90),
+      const std::function<bool(const testkit::AttemptView&)>& may_stay = [](const auto&) { return false; }) {
     return eventually(
         [&] {
           const auto summary = github_->summary();
-          return summary.completed >= jobs && summary.registrations == 0 && agent_.live_attempts().empty();
+          const auto live = agent_.live_attempts();
+          return summary.completed >= jobs && summary.registrations == 0 &&
+                 std::all_of(live.begin(), live.end(), may_stay);
         },
         limit);
   }
@@ -90,16 +94,11 @@ class Stage {
     return setup;
   }
 
-  void print_end_of(const std::string& name, std::size_t lines) const {
-    std::ifstream file(path(name));
-    std::deque<std::string> last;
-    for (std::string line; std::getline(file, line);) {
-      last.push_back(line);
-      if (last.size() > lines) last.pop_front();
-    }
-    std::cerr << "== the end of " << name << '\n';
-    for (const std::string& line : last)
-      std::cerr << line << '\n';
+  void print_end_of(const std::string& name) const {
+    constexpr std::size_t most = 32 * 1024;
+    const std::string text = testkit::contents(path(name));
+    std::cerr << "== the end of " << name << '\n'
+              << text.substr(text.size() - std::min(text.size(), most)) << '\n';
   }
 
   testkit::TemporaryDirectory directory_;

@@ -168,6 +168,7 @@ void Agent::write_configuration() const {
     }
     yaml << "]\n    root: " << runtimes() << "/" << policy.name << "\n    min: " << policy.min
          << "\n    max: " << policy.max << "\n";
+    if (!policy.workspace.empty()) yaml << "    workspace: " << policy.workspace << "\n";
     if (!policy.timeouts.empty()) {
       yaml << "    timeouts: {";
       for (std::size_t index = 0; index < policy.timeouts.size(); ++index) {

@@ -64,11 +64,11 @@ TEST(Slots, FreeOnesAreCountedBelowTheCeiling) {
                                   in_slot(9, State::busy)};
   Policy made = some[0].policy;
   made.max = 4;
-  EXPECT_EQ(count_free_slots(made, pointers(some)), 2);
+  EXPECT_EQ(count_free_slots(made, held_slots(made, pointers(some))), 2);
   made.max = 1;
-  EXPECT_EQ(count_free_slots(made, pointers(some)), 0);
+  EXPECT_EQ(count_free_slots(made, held_slots(made, pointers(some))), 0);
   made.max = 0;
-  EXPECT_EQ(count_free_slots(made, pointers(some)), 0);
+  EXPECT_EQ(count_free_slots(made, held_slots(made, pointers(some))), 0);
 }
 
 TEST(Slots, AreOnlyForAPersistentWorkspaceOfOneRepository) {

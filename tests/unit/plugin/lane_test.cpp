@@ -1,88 +1,14 @@
-#include "plugin/lane.hpp"
+#include "unit/plugin/lane_fixture.hpp"
 
-#include <gtest/gtest.h>
-
-#include <future>
-#include <optional>
 #include <stdexcept>
-#include <thread>
+#include <vector>
 
 namespace {
 
-using agent::domain::Error;
-using agent::domain::ErrorCode;
-using agent::domain::Millis;
-using agent::domain::Result;
-using agent::plugin::Call;
-using agent::plugin::Lane;
-using agent::plugin::LaneOptions;
-
-constexpr Millis long_time{60'000};
-
-// A door that calls wait at; opened at the latest when the test ends.
-class Door {
- public:
-  ~Door() { open(); }
-  void open() {
-    if (!opened_.exchange(true)) promise_.set_value();
-  }
-  void pass() { future_.wait(); }
-
- private:
-  std::atomic<bool> opened_{false};
-  std::promise<void> promise_;
-  std::shared_future<void> future_ = promise_.get_future().share();
-};
-
-// Collects one answer and fails if there is a second.
-class Answer {
- public:
-  std::function<void(Result<int>)> taker() {
-    return [state = state_](Result<int> result) {
-      if (state->taken.exchange(true)) {
-        ADD_FAILURE() << "answered twice";
-        return;
-      }
-      state->promise.set_value(std::move(result));
-    };
-  }
-  std::optional<Result<int>> get() {
-    if (state_->future.wait_for(std::chrono::seconds(30)) != std::future_status::ready) return std::nullopt;
-    return state_->future.get();
-  }
-  bool ready() { return state_->future.wait_for(Millis{0}) == std::future_status::ready; }
-  ErrorCode code() {
-    auto result = get();
-    EXPECT_TRUE(result && !result->ok());
-    return result && !result->ok() ? result->error().code : ErrorCode::corrupt;
-  }
-
- private:
-  struct State {
-    std::atomic<bool> taken{false};
-    std::promise<Result<int>> promise;
-    std::future<Result<int>> future = promise.get_future();
-  };
-  std::shared_ptr<State> state_ = std::make_shared<State>();
-};
-
-bool eventually(const std::function<bool()>& condition) {
-  for (int i = 0; i < 3000; ++i) {
-    if (condition()) return true;
-    std::this_thread::sleep_for(Millis{10});
-  }
-  return false;
-}
-
-LaneOptions options(Millis grace = long_time) {
-  LaneOptions chosen;
-  chosen.name = "test";
-  chosen.grace = grace;
-  return chosen;
-}
+using namespace fixture;
 
 TEST(Lane, RunsCallsInOrderOnItsThread) {
-  Lane lane(options());
+  Lane lane(lane_options());
   std::vector<int> order;
   std::vector<Answer> answers(20);
   for (int i = 0; i < 20; ++i) {
@@ -104,7 +30,7 @@ TEST(Lane, RunsCallsInOrderOnItsThread) {
 }
 
 TEST(Lane, SeveralThreadsRunCallsSideBySide) {
-  LaneOptions chosen = options();
+  LaneOptions chosen = lane_options();
   chosen.threads = 2;
   Lane lane(chosen);
   Door door;
@@ -129,7 +55,7 @@ TEST(Lane, SeveralThreadsRunCallsSideBySide) {
 }
 
 TEST(Lane, TheDeadlineRunsFromTheStartOfTheCall) {
-  Lane lane(options());
+  Lane lane(lane_options());
   Door door;
   Answer first;
   Answer second;
@@ -155,7 +81,7 @@ TEST(Lane, TheDeadlineRunsFromTheStartOfTheCall) {
 }
 
 TEST(Lane, CancelIsRequestedAtTheDeadline) {
-  Lane lane(options());
+  Lane lane(lane_options());
   Answer answer;
   lane.submit<int>(
       "c", Millis{20},
@@ -178,7 +104,7 @@ TEST(Lane, AnOverdueCallMakesItStuckUntilItReturns) {
   Answer queued;
   Answer later;
   Answer afterwards;
-  Lane lane(options(Millis{20}));
+  Lane lane(lane_options(Millis{20}));
   lane.submit<int>(
       "c", Millis{10},
       [&](Call&) -> Result<int> {
@@ -215,7 +141,7 @@ TEST(Lane, AnOverdueCallMakesItStuckUntilItReturns) {
 }
 
 TEST(Lane, ACallThatWaitsTooLongIsNotRun) {
-  LaneOptions chosen = options();
+  LaneOptions chosen = lane_options();
   chosen.queue_deadline = Millis{20};
   Door door;
   Answer running;
@@ -243,7 +169,7 @@ TEST(Lane, ACallThatWaitsTooLongIsNotRun) {
 }
 
 TEST(Lane, TheQueueIsBounded) {
-  LaneOptions chosen = options();
+  LaneOptions chosen = lane_options();
   chosen.queue_limit = 2;
   Door door;
   Door started;
@@ -273,7 +199,7 @@ TEST(Lane, TheQueueIsBounded) {
 }
 
 TEST(Lane, CancelAllAnswersQueuedAndAsksRunningCalls) {
-  Lane lane(options());
+  Lane lane(lane_options());
   Door started;
   Answer running;
   Answer queued;
@@ -306,7 +232,7 @@ TEST(Lane, CancelAllAnswersQueuedAndAsksRunningCalls) {
 }
 
 TEST(Lane, AClosedLaneAnswersCancelled) {
-  Lane lane(options());
+  Lane lane(lane_options());
   lane.close();
   Answer answer;
   lane.submit<int>(
@@ -315,7 +241,7 @@ TEST(Lane, AClosedLaneAnswersCancelled) {
 }
 
 TEST(Lane, ABrokenCallIsADefectAndTheLaneGoesOn) {
-  Lane lane(options());
+  Lane lane(lane_options());
   Answer broken;
   Answer next;
   lane.submit<int>(
@@ -326,145 +252,13 @@ TEST(Lane, ABrokenCallIsADefectAndTheLaneGoesOn) {
   EXPECT_TRUE(next.get()->ok());
 }
 
-TEST(Lane, ItsEndAnswersEverybody) {
-  Answer running;
-  Answer queued;
-  {
-    Lane lane(options());
-    Door started;
-    lane.submit<int>(
-        "c", long_time,
-        [&](Call& call) -> Result<int> {
-          started.open();
-          while (!call.cancelled())
-            std::this_thread::yield();
-          return 1;
-        },
-        running.taker());
-    started.pass();
-    lane.submit<int>(
-        "c", long_time, [](Call&) -> Result<int> { return 2; }, queued.taker());
-  }
-  ASSERT_TRUE(running.ready());
-  EXPECT_TRUE(running.get()->ok());
-  ASSERT_TRUE(queued.ready());
-  EXPECT_EQ(queued.code(), ErrorCode::cancelled);
-}
-
-TEST(Lane, ItsEndLeavesAStuckCallBehind) {
-  auto door = std::make_shared<Door>();
-  auto returned = std::make_shared<Door>();
-  Answer stuck;
-  {
-    Lane lane(options(Millis{20}));
-    auto started = std::make_shared<Door>();
-    lane.submit<int>(
-        "c", long_time,
-        [door, returned, started](Call&) -> Result<int> {
-          started->open();
-          door->pass();
-          returned->open();
-          return 1;
-        },
-        stuck.taker());
-    started->pass();
-  }
-  ASSERT_TRUE(stuck.ready());
-  EXPECT_EQ(stuck.code(), ErrorCode::deadline);
-  door->open();
-  returned->pass();  // its answer finds the shared state, and is dropped
-}
-
-TEST(Lane, ItsFinishTellsWhetherEveryCallCameBack) {
-  Lane quiet(options());
-  EXPECT_TRUE(quiet.finish());
-  EXPECT_TRUE(quiet.finish()) << "asked again";
-
-  auto door = std::make_shared<Door>();
-  auto started = std::make_shared<Door>();
-  auto returned = std::make_shared<Door>();
-  Answer stuck;
-  Lane lane(options(Millis{20}));
-  lane.submit<int>(
-      "c", long_time,
-      [door, started, returned](Call&) -> Result<int> {
-        started->open();
-        door->pass();
-        returned->open();
-        return 1;
-      },
-      stuck.taker());
-  started->pass();
-  EXPECT_FALSE(lane.finish());
-  EXPECT_FALSE(lane.finish());
-  door->open();
-  returned->pass();
-}
-
-TEST(Lane, ItsFinishWaitsForACancelHookThatOutlastsItsCall) {
-  Door running;
-  Door returned;
-  std::atomic<bool> hook_ended{false};
-  Lane lane(options(long_time));
-  Answer answer;
-  lane.submit<int>(
-      "c", long_time,
-      [&](Call& call) -> Result<int> {
-        const auto cancelled = std::make_shared<std::promise<void>>();
-        call.on_cancel([&, cancelled] {
-          cancelled->set_value();
-          returned.pass();
-          hook_ended = true;
-        });
-        running.open();
-        cancelled->get_future().wait();
-        return 1;
-      },
-      answer.taker());
-  running.pass();
-  lane.close();
-  EXPECT_TRUE(answer.get()->ok());
-  EXPECT_FALSE(hook_ended);
-  std::thread opener([&] { returned.open(); });
-  EXPECT_TRUE(lane.finish());
-  EXPECT_TRUE(hook_ended);
-  opener.join();
-}
-
-TEST(Lane, ItsFinishLeavesBehindACancelHookThatDoesNotEnd) {
-  const auto door = std::make_shared<Door>();
-  const auto passed = std::make_shared<Door>();
-  Door running;
-  Lane lane(options(Millis{20}));
-  Answer answer;
-  lane.submit<int>(
-      "c", long_time,
-      [&](Call& call) -> Result<int> {
-        const auto cancelled = std::make_shared<std::promise<void>>();
-        call.on_cancel([cancelled, door, passed] {
-          cancelled->set_value();
-          door->pass();
-          passed->open();
-        });
-        running.open();
-        cancelled->get_future().wait();
-        return 1;
-      },
-      answer.taker());
-  running.pass();
-  EXPECT_FALSE(lane.finish());
-  EXPECT_TRUE(answer.get()->ok());
-  door->open();
-  passed->pass();
-}
-
 TEST(Lane, WhatAGivenUpCallReturnsIsDestroyed) {
   using Secret = std::shared_ptr<int>;
   auto door = std::make_shared<Door>();
   std::promise<std::weak_ptr<int>> promise;
   std::promise<ErrorCode> answered;
   {
-    Lane lane(options(Millis{20}));
+    Lane lane(lane_options(Millis{20}));
     lane.submit<Secret>(
         "c", Millis{0},
         [door, &promise](Call&) -> Result<Secret> {
@@ -485,7 +279,7 @@ TEST(Lane, ABlockingCancelHookHoldsUpNobody) {
   Door hook;
   Answer hanging;
   Answer second;
-  Lane lane(options(Millis{20}));
+  Lane lane(lane_options(Millis{20}));
   lane.submit<int>(
       "c", Millis{10},
       [&](Call& call) -> Result<int> {

@@ -151,17 +151,46 @@ TEST_F(RootPreflight, SeesOverlapThroughABindMount) {
 
 TEST_F(RootPreflight, SharesARootButNestsNone) {
   directory("a");
-  EXPECT_TRUE(check_root(at("a"), {}, {at("a")}).ready);
-  expect(check_root(at("a/b"), {}, {at("a")}), RootRefusal::overlaps_another_root);
-  expect(check_root(at("a"), {}, {at("a/b")}), RootRefusal::overlaps_another_root);
+  EXPECT_TRUE(check_root(at("a"), {}, {{.root = at("a")}}).ready);
+  expect(check_root(at("a/b"), {}, {{.root = at("a")}}), RootRefusal::overlaps_another_root);
+  expect(check_root(at("a"), {}, {{.root = at("a/b")}}), RootRefusal::overlaps_another_root);
+}
+
+TEST_F(RootPreflight, ThatKeepsWorkSharesItsRootWithNobodyUnderAnyName) {
+  directory("a");
+  ASSERT_EQ(::symlink("a", at("alias").c_str()), 0);
+  for (const char* name : {"a", "alias"}) {
+    expect(check_root(at("a"), {}, {{.root = at(name), .may_be_the_same = false}}),
+           RootRefusal::overlaps_another_root);
+    EXPECT_TRUE(check_root(at("a"), {}, {{.root = at(name)}}).ready);
+  }
+}
+
+TEST_F(RootPreflight, OfARootThatIsTakenSaysByWhat) {
+  using agent::domain::InstallationId;
+  using agent::workspace::prepare_root;
+  const InstallationId ours("ours"), theirs("theirs");
+  EXPECT_TRUE(prepare_root(at("root"), {}, {}, ours).ready);
+  EXPECT_TRUE(prepare_root(at("root"), {}, {}, ours).ready) << "our own mark";
+  expect(prepare_root(at("root"), {}, {}, theirs), RootRefusal::owned_by_another_installation);
+  directory("full");
+  file("full/data");
+  expect(prepare_root(at("full"), {}, {}, ours), RootRefusal::holds_other_files);
+  EXPECT_EQ(content(at("full/data")), "x");
+  expect(prepare_root(at("no/root"), {}, {}, ours), RootRefusal::missing_parents);
+  directory("marked");
+  ASSERT_EQ(::symlink("../root/.runner-manager-owner", at("marked/.runner-manager-owner").c_str()), 0);
+  expect(prepare_root(at("marked"), {}, {}, ours), RootRefusal::owned_by_another_installation);
+  ASSERT_EQ(::unlink(at("marked/.runner-manager-owner").c_str()), 0);
+  EXPECT_TRUE(prepare_root(at("marked"), {}, {}, ours).ready) << "mended";
 }
 
 TEST(RootRefusalWords, AreDistinct) {
   std::set<std::string_view> words;
-  for (int i = 0; i <= static_cast<int>(RootRefusal::not_inspectable); ++i) {
+  for (int i = 0; i <= static_cast<int>(RootRefusal::holds_other_files); ++i) {
     words.insert(to_string(static_cast<RootRefusal>(i)));
   }
-  EXPECT_EQ(words.size(), 16U);
+  EXPECT_EQ(words.size(), 18U);
   EXPECT_FALSE(words.contains("unknown"));
 }
 

@@ -67,16 +67,18 @@ class Workspace : public ::testing::Test {
     mounts_.push_back(target);
     return true;
   }
+  void note_mount(const std::string& target) { mounts_.push_back(target); }
   void forget_mount() { mounts_.pop_back(); }
   void unmount() {
     EXPECT_EQ(std::system(("umount '" + mounts_.back() + "'").c_str()), 0);
     mounts_.pop_back();
   }
   // Runs `body` in a child under an account without privileges (the own one if that is such); true if it was.
-  static bool as_stranger(const std::function<bool()>& body) {
+  static bool as_stranger(const std::function<bool()>& body) { return in_child(body, ::geteuid() == 0); }
+  static bool in_child(const std::function<bool()>& body, bool give_up_rights = false) {
     const pid_t child = ::fork();
     if (child == 0) {
-      if (::geteuid() == 0) {
+      if (give_up_rights) {
         if (::setresgid(kStranger, kStranger, kStranger) != 0 ||
             ::setresuid(kStranger, kStranger, kStranger) != 0)
           ::_exit(3);
