@@ -130,6 +130,7 @@ Performed Performer::materialize_slot(Call& call, const Attempt& attempt) {
       return failed({ErrorCode::busy, failure->error.message, {}});
     }
   }
+  RMGR_CRASH_POINT("effect.materialize.slot_free");
   if (const auto failure = workspace::take_slot(slot, attempt.id)) return slot_failed(*failure);
   const auto filled = workspace::fill_slot(slot, [&](const std::string& directory) -> Result<void> {
     auto copied =
@@ -137,6 +138,7 @@ Performed Performer::materialize_slot(Call& call, const Attempt& attempt) {
     if (!copied) return copied.error();
     return {};
   });
+  RMGR_CRASH_POINT("effect.materialize.slot_filled");
   if (!filled) return failed(filled.error());
   return {event::Materialized{}, {}, {}};
 }
@@ -290,8 +292,13 @@ Performed Performer::scrub_slot(Call& call, const Attempt& attempt, const domain
   // A slot that it never took was refused, or nobody came to it: nothing in it is of this attempt.
   const auto taken = workspace::has_taken(slot, attempt.id);
   if (!taken && taken.error().code != ErrorCode::invalid) return failed(taken.error());
-  if (taken && !*taken && !attempt.times.materialized) return {event::Scrubbed{}, {}, {}};
+  if (taken && !*taken && !attempt.times.materialized) {
+    if (auto left = workspace::leave_slot(slot); !left) return failed(left.error());
+    return {event::Scrubbed{}, {}, {}};
+  }
+  RMGR_CRASH_POINT("effect.scrub.slot_before");
   if (const auto failure = workspace::scrub_slot(slot, until_cancelled(call))) return slot_failed(*failure);
+  RMGR_CRASH_POINT("effect.scrub.slot_after");
   return {event::Scrubbed{}, {}, {}};
 }
 

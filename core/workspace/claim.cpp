@@ -75,9 +75,23 @@ Claimed read_mark(int directory, const std::string& root, std::optional<std::str
   return std::nullopt;
 }
 
+// Of one installation alone, so that two that claim the same root never write one file, and one name, so that
+// what a crash leaves is found again.
+std::string draft_name(const domain::InstallationId& installation) {
+  return std::string(kMark) + "." + installation.str();
+}
+
+Result<void> forget_draft(int directory, const std::string& root,
+                          const domain::InstallationId& installation) {
+  if (::unlinkat(directory, draft_name(installation).c_str(), 0) != 0 && errno != ENOENT)
+    return system_error("cannot remove an unfinished owner mark of the root " + root, errno);
+  return {};
+}
+
 // Whole or not at all, and never over one that is there: a temporary file that is linked to its name.
 Result<void> write_mark(int directory, const std::string& root, const domain::InstallationId& installation) {
-  const auto temporary = std::string(kMark) + "." + random_suffix();
+  const auto temporary = draft_name(installation);
+  if (auto removed = forget_draft(directory, root, installation); !removed) return removed;
   const Fd file(
       ::openat(directory, temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file) return system_error("cannot write the owner mark of the root " + root, errno);
@@ -93,13 +107,14 @@ Result<void> write_mark(int directory, const std::string& root, const domain::In
 }
 
 Claimed claim(const std::string& root, const domain::InstallationId& installation) {
-  if (installation.empty() || installation.str().size() > 255) {
+  if (!is_entry_name(draft_name(installation)) || installation.empty()) {
     return failed({ErrorCode::internal, "a root can only be claimed for a named installation"});
   }
   const auto place = open_parent(root);
   if (!place) return failed(place.error());
   const int parent = place->parent.get();
   const std::string& name = place->name;
+  RMGR_CRASH_POINT("workspace.root.before_mkdir");
   const bool made = ::mkdirat(parent, name.c_str(), kRootMode) == 0;
   if (!made && errno != EEXIST) return failed("cannot make the root " + root, errno);
   const Fd directory(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -124,7 +139,11 @@ Claimed claim(const std::string& root, const domain::InstallationId& installatio
   }
   if (::fchmod(directory.get(), kRootMode) != 0)
     return failed("cannot set the mode of the root " + root, errno);
-  if (mark) return std::nullopt;
+  if (mark) {
+    if (auto removed = forget_draft(directory.get(), root, installation); !removed)
+      return failed(removed.error());
+    return std::nullopt;
+  }
   RMGR_CRASH_POINT("workspace.root.made");
   if (made && ::fsync(parent) != 0) return failed("cannot make the root " + root, errno);
   if (auto written = write_mark(directory.get(), root, installation); !written)

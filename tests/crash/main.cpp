@@ -1,9 +1,12 @@
-// rmgr-crash [--times N] [--worlds N] [--points FILE] [--only TEXT] [--daemon DIRECTORY] [--until-found]
-// Plays each story once without a kill and lists which points it reached how often; then kills the daemon at
-// each point in turn, starts it again and checks that nothing was lost, doubled or left. Every point that the
-// sources name and every one that FILE lists must have been reached.
+// rmgr-crash [--list] [--times N] [--worlds N] [--points FILE] [--only TEXT] [--daemon DIRECTORY]
+//            [--until-found] [--verbose]
+// Plays each story once without a kill and lists which points it reached how often (--list ends here); then
+// kills the daemon at each point in turn, starts it again and checks that nothing was lost, doubled or left.
+// The points that were reached must be the ones that FILE lists, and every one that the sources name is
+// there.
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -24,10 +27,10 @@ namespace fs = std::filesystem;
 
 struct Options {
   long times = 1;
-  int worlds = 3;
+  int worlds = 4;
   std::string points = RMGR_SOURCE_DIR "/tests/crash/points.txt";
   std::string only, daemon;
-  bool until_found = false;
+  bool list = false, until_found = false, verbose = false;
 };
 
 // Names that stand whole in the sources.
@@ -45,7 +48,7 @@ std::set<std::string> named_in_sources() {
   return names;
 }
 
-// Names that are put together at run time; after `#` a reason.
+// One name a line; after `#` a remark.
 std::set<std::string> listed(const std::string& file) {
   std::set<std::string> names;
   std::ifstream input(file);
@@ -57,9 +60,9 @@ std::set<std::string> listed(const std::string& file) {
   return names;
 }
 
-struct Reached {
-  std::string story;  // the first that comes there
-  long visits = 0;    // in that story
+struct Place {
+  std::string story;
+  long visits = 0;  // in it
 };
 
 class Run {
@@ -73,22 +76,9 @@ class Run {
         return entry.first.find(options_.only) == std::string::npos;
       });
     } else {
-      complain_of_the_unreached();
+      compare_with_the_list();
     }
-    std::vector<crash::Order> orders;
-    for (const auto& [name, reached] : reached_) {
-      for (long time = 1; time <= options_.times && time <= reached.visits; ++time) {
-        // The first visit, the last, and one between.
-        const long nth = time == 1 ? 1 : time == 2 ? reached.visits : 1 + reached.visits / 2;
-        orders.push_back({.story = reached.story,
-                          .point = name,
-                          .nth = nth,
-                          .trace = {},
-                          .bin = RMGR_BIN_DIR,
-                          .daemon = options_.daemon});
-      }
-    }
-    kill_at(orders);
+    if (!options_.list) kill_at(orders());
     std::printf("%zu points, %d violations\n", reached_.size(), violations_.load());
     return violations_ == 0 && !reached_.empty() ? 0 : 1;
   }
@@ -119,19 +109,48 @@ class Run {
       for (std::string line; std::getline(input, line);)
         ++visits[line];
       for (const auto& [name, count] : visits)
-        reached_.try_emplace(name, Reached{story, count});
+        reached_[name].push_back({story, count});
     }
-    for (const auto& [name, reached] : reached_)
-      std::printf("reached %5ld times in %-8s %s\n", reached.visits, reached.story.c_str(), name.c_str());
+    for (const auto& [name, places] : reached_) {
+      std::printf("%-40s", name.c_str());
+      for (const Place& place : places)
+        std::printf(" %s %ld", place.story.c_str(), place.visits);
+      std::printf("\n");
+    }
     std::fflush(stdout);
   }
 
-  void complain_of_the_unreached() {
-    std::set<std::string> wanted = named_in_sources();
-    wanted.merge(listed(options_.points));
+  void compare_with_the_list() {
+    const std::set<std::string> wanted = listed(options_.points);
     for (const std::string& name : wanted) {
       if (!reached_.contains(name)) violation(name, "was never reached");
     }
+    for (const std::string& name : named_in_sources()) {
+      if (!wanted.contains(name)) violation(name, "is in the sources and not in the list of points");
+    }
+    for (const auto& [name, places] : reached_) {
+      if (!wanted.contains(name)) violation(name, "was reached and is not in the list of points");
+    }
+  }
+
+  // From point to point another of the stories that come there, and another visit each time.
+  [[nodiscard]] std::vector<crash::Order> orders() const {
+    std::vector<crash::Order> orders;
+    std::size_t turn = 0;
+    for (const auto& [name, places] : reached_) {
+      const std::size_t first = turn++;
+      for (long time = 1; time <= options_.times; ++time) {
+        const Place& place = places[(first + static_cast<std::size_t>(time) - 1) % places.size()];
+        const long nth = time == 1 ? 1 : time == 2 ? place.visits : 1 + place.visits / 2;
+        orders.push_back({.story = place.story,
+                          .point = name,
+                          .nth = nth,
+                          .trace = {},
+                          .bin = RMGR_BIN_DIR,
+                          .daemon = options_.daemon});
+      }
+    }
+    return orders;
   }
 
   void kill_at(const std::vector<crash::Order>& orders) {
@@ -142,17 +161,25 @@ class Run {
         for (std::size_t index = 0; (index = next.fetch_add(1)) < orders.size();) {
           if (options_.until_found && violations_ > 0) return;
           const crash::Order& order = orders[index];
+          const auto begun = std::chrono::steady_clock::now();
           crash::Verdict verdict = crash::play(order);
           // Which of several commits share a turn is a matter of luck, so a visit may not come again.
-          for (int again = 0; !verdict.killed && verdict.violations.empty() && again < 2; ++again) {
+          for (int again = 0; !verdict.killed && verdict.violations.empty() && again < 3; ++again) {
             crash::Order first = order;
             first.nth = 1;
+            first.story = reached_.at(order.point).front().story;
             verdict = crash::play(first);
           }
           if (!verdict.killed && verdict.violations.empty())
             verdict.violations.emplace_back("was not reached again");
           for (const std::string& what : verdict.violations)
             violation(order.point + " (" + order.story + ", visit " + std::to_string(order.nth) + ")", what);
+          if (options_.verbose) {
+            const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
+            std::printf("%5.1f s %s (%s, visit %ld)\n", took.count(), order.point.c_str(),
+                        order.story.c_str(), order.nth);
+            std::fflush(stdout);
+          }
         }
       });
     }
@@ -168,7 +195,7 @@ class Run {
   }
 
   Options options_;
-  std::map<std::string, Reached> reached_;
+  std::map<std::string, std::vector<Place>> reached_;
   std::mutex mutex_;
   std::atomic<int> violations_{0};
 };
@@ -190,6 +217,10 @@ int main(int count, char** words) {
       options.only = words[++at];
     } else if (word == "--daemon" && more) {
       options.daemon = words[++at];
+    } else if (word == "--list") {
+      options.list = true;
+    } else if (word == "--verbose") {
+      options.verbose = true;
     } else if (word == "--until-found") {
       options.until_found = true;
     } else {
