@@ -1,5 +1,5 @@
-// rmgr-crash [--list] [--times N] [--worlds N] [--points FILE] [--only TEXT] [--daemon DIRECTORY]
-//            [--until-found] [--verbose]
+// rmgr-crash [--list] [--times N] [--worlds N] [--points FILE] [--only TEXT] [--story NAME]
+//            [--daemon DIRECTORY] [--until-found] [--verbose]
 // Plays each story once without a kill and lists which points it reached how often (--list ends here); then
 // kills the daemon at each point in turn, starts it again and checks that nothing was lost, doubled or left.
 // The points that were reached must be the ones that FILE lists, and every one that the sources name is
@@ -29,7 +29,7 @@ struct Options {
   long times = 1;
   int worlds = 4;
   std::string points = RMGR_SOURCE_DIR "/tests/crash/points.txt";
-  std::string only, daemon;
+  std::string only, story, daemon;
   bool list = false, until_found = false, verbose = false;
 };
 
@@ -71,7 +71,7 @@ class Run {
 
   int all() {
     dry_run();
-    if (!options_.only.empty()) {
+    if (!options_.only.empty() || !options_.story.empty()) {
       std::erase_if(reached_, [this](const auto& entry) {
         return entry.first.find(options_.only) == std::string::npos;
       });
@@ -84,11 +84,15 @@ class Run {
   }
 
  private:
+  [[nodiscard]] std::vector<std::string> stories() const {
+    return options_.story.empty() ? crash::stories() : std::vector{options_.story};
+  }
+
   void dry_run() {
     const testkit::TemporaryDirectory traces;
     std::map<std::string, crash::Verdict> verdicts;
     std::vector<std::thread> threads;
-    for (const std::string& story : crash::stories()) {
+    for (const std::string& story : stories()) {
       crash::Verdict& verdict = verdicts[story];
       threads.emplace_back([this, &verdict, story, trace = traces / story] {
         verdict = crash::play({.story = story,
@@ -101,7 +105,7 @@ class Run {
     }
     for (std::thread& thread : threads)
       thread.join();
-    for (const std::string& story : crash::stories()) {
+    for (const std::string& story : stories()) {
       for (const std::string& what : verdicts[story].violations)
         violation("without a kill (" + story + ")", what);
       std::map<std::string, long> visits;
@@ -216,6 +220,8 @@ int main(int count, char** words) {
       options.points = words[++at];
     } else if (word == "--only" && more) {
       options.only = words[++at];
+    } else if (word == "--story" && more) {
+      options.story = words[++at];
     } else if (word == "--daemon" && more) {
       options.daemon = words[++at];
     } else if (word == "--list") {
