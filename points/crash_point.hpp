@@ -6,7 +6,8 @@
 //
 // Both are nothing at all unless RMGR_CRASH_POINTS is set, which no build for use does. The environment of
 // the process says what a point does: RMGR_CRASH_AT is the name of the one that kills, RMGR_CRASH_NTH at
-// which of its visits (1), RMGR_CRASH_TRACE a file to which every visit is appended. A plugin reads the same
+// which of its visits (1), RMGR_CRASH_LINGER_MS how long its thread waits there first (0) while others go on,
+// RMGR_CRASH_TRACE a file to which every visit is appended. A plugin reads the same
 // environment, so none of this is in the SDK; a program of its own, like rmgr-shim, gets none and is never
 // killed here.
 #pragma once
@@ -25,7 +26,7 @@ namespace crash_point {
 
 struct Orders {
   std::string at, trace;
-  long nth = 1;
+  long nth = 1, linger_ms = 0;
   std::atomic<long> visits{0};
 };
 
@@ -41,6 +42,8 @@ inline Orders& orders() {
     read.trace = variable("RMGR_CRASH_TRACE");
     const std::string nth = variable("RMGR_CRASH_NTH");
     if (!nth.empty()) read.nth = std::strtol(nth.c_str(), nullptr, 10);
+    const std::string linger = variable("RMGR_CRASH_LINGER_MS");
+    if (!linger.empty()) read.linger_ms = std::strtol(linger.c_str(), nullptr, 10);
     return true;
   }();
   return read;
@@ -57,6 +60,7 @@ inline void reach(std::string_view name) {
     }
   }
   if (name != told.at || told.visits.fetch_add(1) + 1 != told.nth) return;
+  if (told.linger_ms > 0) ::usleep(static_cast<useconds_t>(told.linger_ms) * 1000U);
   ::kill(::getpid(), SIGKILL);
   for (;;)
     ::pause();

@@ -83,6 +83,9 @@ class World {
     if (armed && !order_.trace.empty()) environment.push_back("RMGR_CRASH_TRACE=" + order_.trace);
     if (armed && !order_.point.empty() && !verdict_.killed) {
       environment.push_back("RMGR_CRASH_AT=" + order_.point);
+      // What was wrongly begun before its commit gets the time to show.
+      if (order_.point.starts_with("journal.before.") || order_.point.starts_with("journal.within."))
+        environment.emplace_back("RMGR_CRASH_LINGER_MS=250");
       environment.push_back("RMGR_CRASH_NTH=" + std::to_string(order_.nth));
     }
     agent_.set_environment(environment);
