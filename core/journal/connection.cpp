@@ -1,5 +1,5 @@
-#include "crash_point.hpp"
 #include "journal/connection.hpp"
+#include "crash_point.hpp"
 
 #include <utility>
 
