@@ -21,3 +21,10 @@ find_program(RMGR_MOLD mold)
 if(RMGR_MOLD)
   target_link_options(rmgr_options INTERFACE -fuse-ld=mold)
 endif()
+
+# Crash tests kill the daemon at named moments (points/crash_point.hpp). Never in a build for use.
+option(RMGR_CRASH_POINTS "Build the points at which a crash test kills the daemon" OFF)
+target_include_directories(rmgr_options INTERFACE ${PROJECT_SOURCE_DIR}/points)
+if(RMGR_CRASH_POINTS)
+  target_compile_definitions(rmgr_options INTERFACE RMGR_CRASH_POINTS)
+endif()

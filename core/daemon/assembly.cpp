@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "crash_point.hpp"
 #include "daemon/daemon.hpp"
 #include "daemon/entropy.hpp"
 #include "daemon/reload.hpp"
@@ -79,11 +80,14 @@ std::optional<StartRefusal> Assembly::open_state(const AssemblyInput& input) {
        {state, state + "/processes", state + "/packages", state + "/plugins", state + "/records"}) {
     if (auto refusal = make_directory(path)) return refusal;
   }
+  RMGR_CRASH_POINT("start.directories_made");
   auto lock = journal::StateLock::acquire(state, kLockPatience);
   if (!lock) return state_refusal(lock.error().message);
   lock_ = std::make_unique<journal::StateLock>(std::move(*lock));
+  RMGR_CRASH_POINT("start.locked");
   if (auto reserve = journal::ensure_reserve(state); !reserve) notices_.push_back(reserve.error().message);
 
+  RMGR_CRASH_POINT("start.reserved");
   journal::OpenOptions open;
   open.path = state + "/journal.db";
   open.exclusive = false;
@@ -92,6 +96,7 @@ std::optional<StartRefusal> Assembly::open_state(const AssemblyInput& input) {
   auto opened = journal::Journal::open(open);
   if (!opened) return state_refusal(opened.error().message);
   journal_ = std::move(*opened);
+  RMGR_CRASH_POINT("start.journal_opened");
 
   auto boot = process::current_boot();
   if (!boot) return state_refusal(boot.error().message);
@@ -109,6 +114,7 @@ std::optional<StartRefusal> Assembly::open_state(const AssemblyInput& input) {
   });
   if (!processes) return state_refusal(processes.error().message);
   processes_ = std::move(*processes);
+  RMGR_CRASH_POINT("start.processes_opened");
 
   package::Options cache;
   cache.root = state + "/packages";
@@ -120,6 +126,7 @@ std::optional<StartRefusal> Assembly::open_state(const AssemblyInput& input) {
   auto opened_cache = package::Cache::open(cache);
   if (!opened_cache) return state_refusal(opened_cache.error().message);
   cache_ = std::move(*opened_cache);
+  RMGR_CRASH_POINT("start.packages_opened");
   return std::nullopt;
 }
 
@@ -191,6 +198,7 @@ domain::Result<std::vector<domain::Policy>> Assembly::resolve(std::vector<domain
 
 std::optional<StartRefusal> Assembly::start_engine(const AssemblyInput& input) {
   const config::Configuration& configuration = *input.configuration;
+  RMGR_CRASH_POINT("start.plugins_loaded");
   auto policies = resolve(configuration.policies);
   if (!policies) return StartRefusal{.exit_code = kExitConfiguration, .message = policies.error().message};
   lifecycle::Surroundings surroundings;
@@ -216,6 +224,7 @@ std::optional<StartRefusal> Assembly::start_engine(const AssemblyInput& input) {
   world_->connect(*engine_);
   if (auto started = engine_->start(std::move(*policies)); !started)
     return state_refusal(started.error().message);
+  RMGR_CRASH_POINT("start.engine_started");
   return std::nullopt;
 }
 

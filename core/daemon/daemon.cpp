@@ -12,6 +12,7 @@
 #include <optional>
 #include <thread>
 
+#include "crash_point.hpp"
 #include "daemon/assembly.hpp"
 #include "daemon/control_server.hpp"
 #include "daemon/entropy.hpp"
@@ -162,6 +163,7 @@ void Daemon::give_signs_of_life() {
 
 void Daemon::drain() {
   log_.write(Level::info, observe::Event::daemon_stopping, {});
+  RMGR_CRASH_POINT("drain.asked");
   service_manager_.stopping();
   assembly_.engine().drain();
   drain_limit_.expires_after(configuration_.drain_timeout);
@@ -260,11 +262,13 @@ domain::Result<void> Daemon::apply(domain::Result<config::Configuration> read) {
     return error;
   };
   if (!read) return refused(read.error());
+  RMGR_CRASH_POINT("reload.read");
   auto policies = assembly_.resolve(read->policies);
   if (!policies) return refused(policies.error());
   const auto count = static_cast<std::int64_t>(policies->size());
   if (auto taken = assembly_.engine().reload(engine_options(*read), std::move(*policies)); !taken)
     return refused(taken.error());
+  RMGR_CRASH_POINT("reload.taken");
   configuration_ = std::move(*read);
   reload_refusal_.clear();
   log_.write(Level::info, observe::Event::configuration_reloaded, {{Field::count, count}});
@@ -314,6 +318,7 @@ int Daemon::serve(const RunOptions& options) {
     return kExitState;
   }
   control_ = std::move(*control);
+  RMGR_CRASH_POINT("start.listening");
   log_.write(Level::info, observe::Event::daemon_started,
              {{Field::version, std::string(kVersion)},
               {Field::count, static_cast<std::int64_t>(configuration_.policies.size())}});
@@ -336,7 +341,9 @@ int Daemon::run(const RunOptions& options) {
   const int code = serve(options);
   control_.reset();
   if (reading_.joinable()) reading_.join();  // a file's worth of time
+  RMGR_CRASH_POINT("stop.loop_ended");
   const bool all_back = assembly_.shut_down();
+  RMGR_CRASH_POINT("stop.lanes_ended");
   if (code == kExitOk) log_.write(Level::info, observe::Event::daemon_stopped, {});
   // A thread that never came back would run on into destroyed objects, so nothing is destroyed any more.
   if (!all_back) std::_Exit(code);

@@ -1,4 +1,5 @@
 #include "journal/connection.hpp"
+#include "crash_point.hpp"
 
 #include <utility>
 
@@ -87,7 +88,10 @@ Result<void> make_new(const OpenOptions& options, const std::string& path, const
     auto opened = prepare({alone, steps, unfinished, Access::read_write, backup_beside(directory), true});
     if (!opened) return opened.error();
   }
-  return publish(unfinished, path, directory);
+  RMGR_CRASH_POINT("journal.new.made");
+  auto published = publish(unfinished, path, directory);
+  RMGR_CRASH_POINT("journal.new.published");
+  return published;
 }
 
 Result<Opened> open_on_disk(const OpenOptions& options, const std::vector<std::string>& steps) {

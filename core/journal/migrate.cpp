@@ -1,5 +1,6 @@
 #include "journal/migrate.hpp"
 
+#include "crash_point.hpp"
 #include "journal/files.hpp"
 #include "journal/schema.hpp"
 
@@ -31,7 +32,10 @@ Result<void> take(Database& database, const std::string& step, std::int64_t vers
   const std::string marks = "PRAGMA application_id = " + std::to_string(kApplicationId) +
                             "; PRAGMA user_version = " + std::to_string(version) + ";";
   if (auto marked = database.execute(marks); !marked) return marked;
-  return transaction->commit();
+  RMGR_CRASH_POINT("journal.step.within");
+  auto committed = transaction->commit();
+  RMGR_CRASH_POINT("journal.step.after");
+  return committed;
 }
 
 Result<void> vacuum_into(Database& database, const std::string& target) {

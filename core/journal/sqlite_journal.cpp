@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "crash_point.hpp"
 #include "journal/attempt_store.hpp"
 #include "journal/connection.hpp"
 #include "journal/event_store.hpp"
@@ -17,6 +18,17 @@ using domain::InstanceName;
 
 namespace {
 
+// By what is committed: the state of each row, and the effect that it then waits for.
+void reach_points([[maybe_unused]] const char* moment, [[maybe_unused]] const Batch& batch) {
+#ifdef RMGR_CRASH_POINTS
+  for (const Attempt& attempt : batch.attempts) {
+    std::string what(domain::to_string(attempt.state));
+    if (attempt.pending) what.append("+").append(domain::to_string(attempt.pending->kind));
+    RMGR_CRASH_POINT_OF(moment, what);
+  }
+#endif
+}
+
 class SqliteJournal final : public Journal {
  public:
   SqliteJournal(Opened&& opened, bool read_only)
@@ -28,15 +40,19 @@ class SqliteJournal final : public Journal {
 
   Result<void> commit(const Batch& batch) override {
     if (batch.empty()) return {};
-    return within([&]() -> Result<void> {
+    reach_points("journal.before.", batch);
+    auto committed = within([&]() -> Result<void> {
       for (const Attempt& attempt : batch.attempts) {
         if (auto done = attempts_.write(attempt); !done) return done;
       }
       for (const EventRecord& event : batch.events) {
         if (auto done = events_.append(event); !done) return done;
       }
+      reach_points("journal.within.", batch);
       return {};
     });
+    if (committed) reach_points("journal.after.", batch);
+    return committed;
   }
 
   Result<void> prove_writable() override {
@@ -58,10 +74,16 @@ class SqliteJournal final : public Journal {
     return kv_.get(instance, key);
   }
   Result<void> kv_put(const InstanceName& instance, std::string_view key, std::string_view value) override {
-    return within([&] { return kv_.put(instance, key, value); });
+    RMGR_CRASH_POINT("journal.kv_put.before");
+    auto put = within([&] { return kv_.put(instance, key, value); });
+    RMGR_CRASH_POINT("journal.kv_put.after");
+    return put;
   }
   Result<void> kv_remove(const InstanceName& instance, std::string_view key) override {
-    return within([&] { return kv_.remove(instance, key); });
+    RMGR_CRASH_POINT("journal.kv_remove.before");
+    auto removed = within([&] { return kv_.remove(instance, key); });
+    RMGR_CRASH_POINT("journal.kv_remove.after");
+    return removed;
   }
   Result<std::vector<std::string>> kv_list(const InstanceName& instance, std::string_view prefix) override {
     return kv_.list(instance, prefix);

@@ -1,5 +1,6 @@
 #include "lifecycle/performer.hpp"
 
+#include "crash_point.hpp"
 #include "workspace/slot.hpp"
 #include "workspace/workspace.hpp"
 
@@ -86,7 +87,9 @@ Performed Performer::acquire_package(Call& call, const Attempt& attempt) {
                              .os = world_.os,
                              .architecture = world_.architecture,
                              .source = attempt.policy.package_source.str()};
+  RMGR_CRASH_POINT("effect.acquire.before");
   auto installed = world_.cache->acquire(adapter, query, [&call] { return call.cancelled(); });
+  RMGR_CRASH_POINT("effect.acquire.after");
   if (!installed) return failed(installed.error());
   return {event::Acquired{.digest = installed->digest, .downloaded = installed->downloaded}, {}, {}};
 }
@@ -127,6 +130,7 @@ Performed Performer::materialize_slot(Call& call, const Attempt& attempt) {
       return failed({ErrorCode::busy, failure->error.message, {}});
     }
   }
+  RMGR_CRASH_POINT("effect.materialize.slot_free");
   if (const auto failure = workspace::take_slot(slot, attempt.id)) return slot_failed(*failure);
   const auto filled = workspace::fill_slot(slot, [&](const std::string& directory) -> Result<void> {
     auto copied =
@@ -134,6 +138,7 @@ Performed Performer::materialize_slot(Call& call, const Attempt& attempt) {
     if (!copied) return copied.error();
     return {};
   });
+  RMGR_CRASH_POINT("effect.materialize.slot_filled");
   if (!filled) return failed(filled.error());
   return {event::Materialized{}, {}, {}};
 }
@@ -149,8 +154,10 @@ Performed Performer::materialize(Call& call, const Attempt& attempt) {
     if (!removed) return failed(removed.error());
   }
   if (auto created = workspace::create_runtime(root, name); !created) return failed(created.error());
+  RMGR_CRASH_POINT("effect.materialize.runtime_made");
   auto copied =
       world_.cache->materialize(*attempt.package, attempt.runtime, [&call] { return call.cancelled(); });
+  RMGR_CRASH_POINT("effect.materialize.after");
   if (!copied) return failed(copied.error());
   return {event::Materialized{}, {}, {}};
 }
@@ -158,7 +165,9 @@ Performed Performer::materialize(Call& call, const Attempt& attempt) {
 Performed Performer::prepare(Call& call, const Attempt& attempt) {
   plugin::ExecutionProvider* provider = provider_of(attempt);
   if (provider == nullptr) return failed(not_loaded("execution provider", attempt.policy.provider));
+  RMGR_CRASH_POINT("effect.prepare.before");
   auto prepared = provider->prepare(call, allocation_of(attempt));
+  RMGR_CRASH_POINT("effect.prepare.after");
   if (!prepared) return failed(prepared.error());
   return {event::Prepared{.environment = std::move(*prepared)}, {}, {}};
 }
@@ -167,8 +176,10 @@ Performed Performer::register_runner(Call& call, const Attempt& attempt) {
   plugin::Gateway* gateway = gateway_of(attempt);
   if (gateway == nullptr) return failed(not_loaded("gateway", attempt.policy.gateway));
   const domain::Policy& policy = attempt.policy;
+  RMGR_CRASH_POINT("effect.register.before");
   auto registration = gateway->register_runner(call, policy.target, domain::runner_name(attempt.id),
                                                policy.runner_group_id, policy.labels, "_work");
+  RMGR_CRASH_POINT("effect.register.after");
   if (!registration) return failed(registration.error());
   return {event::Registered{.runner = registration->runner}, {}, seal(registration->jit_config)};
 }
@@ -176,7 +187,9 @@ Performed Performer::register_runner(Call& call, const Attempt& attempt) {
 Performed Performer::spawn_held(Call& call, const Attempt& attempt) {
   plugin::ExecutionProvider* provider = provider_of(attempt);
   if (provider == nullptr) return failed(not_loaded("execution provider", attempt.policy.provider));
+  RMGR_CRASH_POINT("effect.spawn_held.before");
   auto held = provider->hold(call, allocation_of(attempt));
+  RMGR_CRASH_POINT("effect.spawn_held.after");
   if (!held) return failed(held.error());
   return {event::Held{.process = *held}, {}, {}};
 }
@@ -190,7 +203,9 @@ Performed Performer::release(Call& call, const Attempt& attempt) {
                    .message = "the one-time registration of the attempt is not in memory any more",
                    .retry_after = domain::Millis{0}});
   }
+  RMGR_CRASH_POINT("effect.release.secret_taken");
   auto failure = provider->start(call, allocation_of(attempt), *secret);
+  RMGR_CRASH_POINT("effect.release.after");
   if (failure) return failed(failure->error, failure->process_existed);
   return {event::Started{}, {}, {}};
 }
@@ -199,7 +214,9 @@ Performed Performer::stop(Call& call, const Attempt& attempt) {
   plugin::ExecutionProvider* provider = provider_of(attempt);
   if (provider == nullptr) return failed(not_loaded("execution provider", attempt.policy.provider));
   if (attempt.process || attempt.environment) {
+    RMGR_CRASH_POINT("effect.stop.before");
     auto stopped = provider->stop(call, allocation_of(attempt), attempt.policy.timeouts.stop_grace);
+    RMGR_CRASH_POINT("effect.stop.after");
     if (!stopped) return failed(stopped.error());
   }
   return {event::Stopped{}, {}, {}};
@@ -212,7 +229,9 @@ Performed Performer::destroy(Call& call, const Attempt& attempt) {
     auto stopped = provider->stop(call, allocation_of(attempt), attempt.policy.timeouts.stop_grace);
     if (!stopped) return failed(stopped.error());
   }
+  RMGR_CRASH_POINT("effect.destroy.stopped");
   auto removed = provider->remove(call, allocation_of(attempt));
+  RMGR_CRASH_POINT("effect.destroy.after");
   if (!removed) return failed(removed.error());
   return {event::Destroyed{}, {}, {}};
 }
@@ -234,7 +253,9 @@ Performed Performer::deregister(Call& call, const Attempt& attempt) {
     if (found) runner = found;
     if (!runner) return {event::Deregistered{.removal = event::Removal::not_listed, .found = {}}, {}, {}};
   }
+  RMGR_CRASH_POINT("effect.deregister.before");
   auto removed = gateway->deregister(call, attempt.policy.target, *runner);
+  RMGR_CRASH_POINT("effect.deregister.after");
   if (removed) return {event::Deregistered{.removal = event::Removal::gone, .found = found}, {}, {}};
   if (removed.error().code == ErrorCode::busy) {
     return {event::Deregistered{.removal = event::Removal::busy, .found = found}, {}, {}};
@@ -243,12 +264,14 @@ Performed Performer::deregister(Call& call, const Attempt& attempt) {
 }
 
 Performed Performer::scrub(Call& call, const Attempt& attempt, const domain::Policy* configured) {
+  RMGR_CRASH_POINT("effect.scrub.before");
   if (auto written = workspace::write_record(world_.records, attempt); !written)
     return failed(written.error());
   if (attempt.slot) return scrub_slot(call, attempt, configured);
   auto removed = workspace::remove_runtime(attempt.policy.root, runtime_name(attempt),
                                            [&call] { return call.cancelled(); });
   if (!removed) return failed(removed.error());
+  RMGR_CRASH_POINT("effect.scrub.removed");
   if (!removed->complete) {
     return failed(
         {.code = ErrorCode::busy,
@@ -269,8 +292,13 @@ Performed Performer::scrub_slot(Call& call, const Attempt& attempt, const domain
   // A slot that it never took was refused, or nobody came to it: nothing in it is of this attempt.
   const auto taken = workspace::has_taken(slot, attempt.id);
   if (!taken && taken.error().code != ErrorCode::invalid) return failed(taken.error());
-  if (taken && !*taken && !attempt.times.materialized) return {event::Scrubbed{}, {}, {}};
+  if (taken && !*taken && !attempt.times.materialized) {
+    if (auto left = workspace::leave_slot(slot); !left) return failed(left.error());
+    return {event::Scrubbed{}, {}, {}};
+  }
+  RMGR_CRASH_POINT("effect.scrub.slot_before");
   if (const auto failure = workspace::scrub_slot(slot, until_cancelled(call))) return slot_failed(*failure);
+  RMGR_CRASH_POINT("effect.scrub.slot_after");
   return {event::Scrubbed{}, {}, {}};
 }
 
@@ -290,6 +318,7 @@ EnvironmentLook Performer::look(Call& call, const Attempt& attempt) {
   }
   plugin::ExecutionProvider* provider = provider_of(attempt);
   if (provider == nullptr) return {};
+  RMGR_CRASH_POINT("effect.look.before");
   auto state = provider->inspect(call, allocation_of(attempt));
   if (!state) return {};
   // Nobody looks at an attempt whose launch is under way here, so this gate belongs to a daemon that died:

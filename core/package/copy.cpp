@@ -6,6 +6,7 @@
 
 #include <cerrno>
 
+#include "crash_point.hpp"
 #include "package/content.hpp"
 #include "package/parallel.hpp"
 
@@ -63,14 +64,17 @@ Result<Copied> copy_tree(int source, const Manifest& manifest, int destination, 
       return system_error("cannot make a directory of the runtime", errno);
     }
   }
+  RMGR_CRASH_POINT("package.copy.directories");
   largest_first(files, entries);
   auto copied = run_parallel(files.size(), [&]() -> Job {
     return [&, reader = std::make_shared<ContentReader>(source),
             target = std::make_shared<Parents>(destination)](std::size_t index) {
+      RMGR_CRASH_POINT("package.copy.file");
       return reader->copy(entries[files[index]], *target, cancelled);
     };
   });
   if (!copied) return copied.error();
+  RMGR_CRASH_POINT("package.copy.files_done");
   // Links only now: no file was written through one. Modes of directories last, deepest first.
   for (const auto& entry : entries) {
     if (entry.kind != Kind::link) continue;

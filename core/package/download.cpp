@@ -4,6 +4,7 @@
 
 #include <cerrno>
 
+#include "crash_point.hpp"
 #include "package/digest.hpp"
 #include "package/files.hpp"
 
@@ -63,6 +64,7 @@ class FileReceiver final : public Source::Receiver {
     }
     const int error = write_all(target_, bytes.data(), bytes.size());
     if (error != 0) return fail(system_error("cannot write to the package cache", error));
+    RMGR_CRASH_POINT("package.download.chunk");
     hash_.update(bytes);
     received_ += size;
     return {};

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "crash_point.hpp"
 #include "package/child.hpp"
 
 namespace agent::package {
@@ -44,13 +45,16 @@ std::optional<InstallFailure> install(Source& source, const Choice& choice, cons
     const Fd archive(::openat(stage->directory(), "archive",
                               O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR));
     if (!archive) return InstallFailure{system_error("cannot write to the package cache", errno)};
+    RMGR_CRASH_POINT("package.download.before");
     auto failed = download(source, choice, archive.get(), options.max_archive_bytes, cancelled);
     if (failed) return InstallFailure{failed->error, failed->stale_offer};
+    RMGR_CRASH_POINT("package.unpack.before");
     const auto unpacked = unpack_staged(*stage, archive.get(), options, cancelled);
     if (!unpacked) {
       return InstallFailure{unpacked.error(), false, unpacked.error().code == ErrorCode::invalid};
     }
   }
+  RMGR_CRASH_POINT("package.unpack.after");
   const auto removed = remove_entry(stage->directory(), "archive");
   if (!removed) return InstallFailure{removed.error()};
   const Fd tree = open_entry(stage->directory(), "tree", O_RDONLY | O_DIRECTORY);
@@ -65,6 +69,7 @@ std::optional<InstallFailure> install(Source& source, const Choice& choice, cons
   }
   Manifest manifest{choice.digest,      choice.offer.version, query.os,
                     query.architecture, query.source,         std::move(description->entries)};
+  RMGR_CRASH_POINT("package.described");
   const auto committed = store.commit(std::move(*stage), manifest);
   if (!committed) return InstallFailure{committed.error()};
   trust.add(std::move(manifest), std::move(description->fingerprint));

@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <memory>
 
+#include "crash_point.hpp"
+
 namespace agent::package {
 
 using domain::Error;
@@ -114,12 +116,14 @@ Result<void> Store::commit(Stage stage, const Manifest& manifest) const {
   auto written = write_file(stage.directory(), "manifest", encode(manifest));
   if (!written) return written;
   if (::fsync(stage.directory()) != 0) return system_error("cannot install a runner package", errno);
+  RMGR_CRASH_POINT("package.install.before_rename");
   if (::renameat2(staging_.get(), stage.name_.c_str(), packages_.get(), manifest.digest.str().c_str(),
                   RENAME_NOREPLACE) != 0) {
     if (errno == EEXIST) return Error{ErrorCode::exists, "this runner package is installed already"};
     return system_error("cannot install a runner package", errno);
   }
   stage.name_.clear();
+  RMGR_CRASH_POINT("package.install.renamed");
   if (::fsync(packages_.get()) != 0) return system_error("cannot install a runner package", errno);
   return {};
 }

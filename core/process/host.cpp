@@ -3,6 +3,7 @@
 #include <map>
 #include <mutex>
 
+#include "crash_point.hpp"
 #include "process/cgroup.hpp"
 #include "process/gate.hpp"
 #include "process/identity.hpp"
@@ -115,6 +116,7 @@ Result<ProcessIdentity> Host::spawn_held(const Spec& spec) {
     held_.erase(spec.key);
     return shim.error();
   }
+  RMGR_CRASH_POINT("process.spawn.held");
   auto watched = watcher_->watch(spec.key, shim->identity, std::move(shim->pidfd));
   if (!watched) {
     held_.erase(spec.key);  // closes the gate, which ends the shim
@@ -129,18 +131,22 @@ Result<ProcessIdentity> Host::spawn_held(const Spec& spec) {
 Result<Shim> Host::hold(const Spec& spec) {
   auto made = records_.make(spec.key);
   if (!made) return made.error();
+  RMGR_CRASH_POINT("process.spawn.record_made");
   auto grouped = cgroups_.make(spec.key);
   if (!grouped) {
     static_cast<void>(forget(spec.key));
     return grouped.error();
   }
+  RMGR_CRASH_POINT("process.spawn.before");
   auto shim = start_shim(options_.shim, spec.key, boot_);
   if (!shim) {
     static_cast<void>(forget(spec.key));
     return shim.error();
   }
+  RMGR_CRASH_POINT("process.spawn.started");
   auto ordered = shim->gate.launch(spec, options_.record_directory, cgroups_.path(spec.key),
                                    options_.gate_timeout, spawn_wait);
+  RMGR_CRASH_POINT("process.spawn.ordered");
   wire::Failure failure{};
   const auto answer = ordered ? shim->gate.wait(spawn_wait, failure) : Gate::Answer::closed;
   if (answer == Gate::Answer::ready) return shim;
@@ -169,13 +175,16 @@ Result<void> Host::release(std::string_view key, const ProcessIdentity& identity
     return Error{ErrorCode::not_found, "No process is held under the key " + std::string(key) +
                                            " by this daemon; nothing was started."};
   }
+  RMGR_CRASH_POINT("process.release.before");
   auto marked = records_.mark_released(key);
   if (!marked) return Error{ErrorCode::invalid, marked.error().message + " Nothing was started."};
+  RMGR_CRASH_POINT("process.release.marked");
   auto sent = held->gate.release(secret_name, secret, timeout);
   if (!sent) return sent;
   wire::Failure failure{};
+  RMGR_CRASH_POINT("process.release.sent");
   switch (held->gate.wait(timeout, failure)) {
-    case Gate::Answer::started: return {};
+    case Gate::Answer::started: RMGR_CRASH_POINT("process.release.executed"); return {};
     case Gate::Answer::failed:
       return Error{ErrorCode::invalid, describe(failure, held->spec) + " Nothing was started."};
     case Gate::Answer::timeout:
@@ -233,6 +242,7 @@ Result<State> Host::look_at_ended(std::string_view key) {
       return State{Phase::running};
     }
   }
+  if (*record) RMGR_CRASH_POINT("process.exit_record.read");
   auto finished = finish(key);
   if (!finished) return Error{ErrorCode::retry, finished.error().message};
   if (*record) return State{Phase::exited, (*record)->code, (*record)->signal, (*record)->out_of_memory};
@@ -242,6 +252,7 @@ Result<State> Host::look_at_ended(std::string_view key) {
 
 // Does what a shim does at the end, for one that is gone: nothing of the tree stays.
 Result<void> Host::finish(std::string_view key) {
+  RMGR_CRASH_POINT("process.finish.before_kill");
   auto emptied = cgroups_.kill(key, kill_wait);
   if (!emptied) return emptied;
   auto record = records_.exit_record(key);
@@ -283,10 +294,12 @@ Result<void> Host::end_shim(std::string_view key, const ProcessIdentity& identit
   };
   for (const Step step : {Step{wire::stop_signal, grace}, Step{wire::kill_signal, kill_wait}}) {
     if (step.patience <= Millis(0)) continue;
+    RMGR_CRASH_POINT_OF("process.stop.", step.number == wire::kill_signal ? "kill" : "ask");
     auto asked = ask(step.number);
     if (!asked) return asked;
+    RMGR_CRASH_POINT("process.stop.asked");
     switch (wait_ended(pidfd, step.patience, cancelled)) {
-      case Wait::ended: return {};
+      case Wait::ended: RMGR_CRASH_POINT("process.stop.ended"); return {};
       case Wait::cancelled:
         return Error{ErrorCode::cancelled,
                      "Stopping " + std::string(key) + " was given up; it may still run."};
@@ -314,8 +327,10 @@ Result<void> Host::forget(std::string_view key) {
   if (alive) {
     return Error{ErrorCode::busy, "The process of " + std::string(key) + " is not gone; stop it first."};
   }
+  RMGR_CRASH_POINT("process.forget.before");
   auto ungrouped = cgroups_.remove(key);
   if (!ungrouped) return ungrouped;
+  RMGR_CRASH_POINT("process.forget.cgroup_removed");
   return records_.remove(key);
 }
 

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <memory>
 
+#include "crash_point.hpp"
 #include "workspace/handle.hpp"
 #include "workspace/workspace.hpp"
 
@@ -74,15 +75,31 @@ Claimed read_mark(int directory, const std::string& root, std::optional<std::str
   return std::nullopt;
 }
 
+// Of one installation alone, so that two that claim the same root never write one file, and one name, so that
+// what a crash leaves is found again.
+std::string draft_name(const domain::InstallationId& installation) {
+  return std::string(kMark) + "." + installation.str();
+}
+
+Result<void> forget_draft(int directory, const std::string& root,
+                          const domain::InstallationId& installation) {
+  if (::unlinkat(directory, draft_name(installation).c_str(), 0) != 0 && errno != ENOENT)
+    return system_error("cannot remove an unfinished owner mark of the root " + root, errno);
+  return {};
+}
+
 // Whole or not at all, and never over one that is there: a temporary file that is linked to its name.
 Result<void> write_mark(int directory, const std::string& root, const domain::InstallationId& installation) {
-  const auto temporary = std::string(kMark) + "." + random_suffix();
+  const auto temporary = draft_name(installation);
+  if (auto removed = forget_draft(directory, root, installation); !removed) return removed;
   const Fd file(
       ::openat(directory, temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file) return system_error("cannot write the owner mark of the root " + root, errno);
+  RMGR_CRASH_POINT("workspace.mark.draft");
   int error = write_all(file.get(), installation.str() + "\n");
   if (error == 0 && ::fsync(file.get()) != 0) error = errno;
   if (error == 0 && ::linkat(directory, temporary.c_str(), directory, kMark, 0) != 0) error = errno;
+  RMGR_CRASH_POINT("workspace.mark.linked");
   ::unlinkat(directory, temporary.c_str(), 0);
   if (error == 0 && ::fsync(directory) != 0) error = errno;
   if (error != 0) return system_error("cannot write the owner mark of the root " + root, error);
@@ -90,13 +107,14 @@ Result<void> write_mark(int directory, const std::string& root, const domain::In
 }
 
 Claimed claim(const std::string& root, const domain::InstallationId& installation) {
-  if (installation.empty() || installation.str().size() > 255) {
+  if (!is_entry_name(draft_name(installation)) || installation.empty()) {
     return failed({ErrorCode::internal, "a root can only be claimed for a named installation"});
   }
   const auto place = open_parent(root);
   if (!place) return failed(place.error());
   const int parent = place->parent.get();
   const std::string& name = place->name;
+  RMGR_CRASH_POINT("workspace.root.before_mkdir");
   const bool made = ::mkdirat(parent, name.c_str(), kRootMode) == 0;
   if (!made && errno != EEXIST) return failed("cannot make the root " + root, errno);
   const Fd directory(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -121,7 +139,12 @@ Claimed claim(const std::string& root, const domain::InstallationId& installatio
   }
   if (::fchmod(directory.get(), kRootMode) != 0)
     return failed("cannot set the mode of the root " + root, errno);
-  if (mark) return std::nullopt;
+  if (mark) {
+    if (auto removed = forget_draft(directory.get(), root, installation); !removed)
+      return failed(removed.error());
+    return std::nullopt;
+  }
+  RMGR_CRASH_POINT("workspace.root.made");
   if (made && ::fsync(parent) != 0) return failed("cannot make the root " + root, errno);
   if (auto written = write_mark(directory.get(), root, installation); !written)
     return failed(written.error());
@@ -155,6 +178,7 @@ Result<void> create_runtime(const std::string& root, const std::string& name) {
     return Error{ErrorCode::invalid, "a runtime is named by one plain directory name"};
   const auto directory = open_directory(root);
   if (!directory) return directory.error();
+  RMGR_CRASH_POINT("workspace.runtime.before_mkdir");
   if (::mkdirat(directory->get(), name.c_str(), 0700) == 0) return {};
   if (errno == EEXIST) {
     return Error{ErrorCode::exists,

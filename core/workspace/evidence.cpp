@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <memory>
 
+#include "crash_point.hpp"
 #include "workspace/handle.hpp"
 #include "workspace/workspace.hpp"
 
@@ -44,6 +45,7 @@ int regular_file(int directory, const char* name) {
 }  // namespace
 
 domain::Result<domain::Evidence> read_evidence(const std::string& runtime) {
+  RMGR_CRASH_POINT("workspace.evidence.read");
   const auto home = open_directory(runtime);
   if (!home) return nothing_read(home.error());
   Fd logs(::openat(home->get(), "_diag", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));

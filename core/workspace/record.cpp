@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "crash_point.hpp"
 #include "workspace/handle.hpp"
 #include "workspace/workspace.hpp"
 
@@ -46,17 +47,21 @@ Result<void> write_record(const std::string& directory, const domain::Attempt& a
   const auto home = open_or_make(directory);
   if (!home) return home.error();
   const auto name = attempt.id.str() + ".record";
-  const auto temporary = "." + random_suffix() + ".new";
+  // One name for each attempt: what a crash leaves is written anew and renamed by the next try.
+  const auto temporary = "." + attempt.id.str() + ".new";
   const Fd file(
-      ::openat(home->get(), temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+      ::openat(home->get(), temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file) return system_error("cannot write the record of an attempt", errno);
+  RMGR_CRASH_POINT("workspace.record.draft");
   int error = write_all(file.get(), text);
   if (error == 0 && ::fsync(file.get()) != 0) error = errno;
+  RMGR_CRASH_POINT("workspace.record.before_rename");
   if (error == 0 && ::renameat(home->get(), temporary.c_str(), home->get(), name.c_str()) != 0) error = errno;
   if (error != 0) {
     ::unlinkat(home->get(), temporary.c_str(), 0);
     return system_error("cannot write the record of an attempt", error);
   }
+  RMGR_CRASH_POINT("workspace.record.written");
   if (::fsync(home->get()) != 0) return system_error("cannot write the record of an attempt", errno);
   return {};
 }

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "crash_point.hpp"
 #include "workspace/beneath.hpp"
 #include "workspace/handle.hpp"
 #include "workspace/marks.hpp"
@@ -113,6 +114,7 @@ class Remover {
 
   // 0 or the errno. A refusal that a mode or a mark explains is tried again without them.
   int unlink(int directory, const char* name, int flags) {
+    RMGR_CRASH_POINT("workspace.removal.unlink");
     if (::unlinkat(directory, name, flags) == 0) return 0;
     if (errno != EPERM && errno != EACCES) return errno;
     loosen(directory, name);
@@ -168,6 +170,7 @@ class Remover {
     Level& level = levels_.back();
     const bool top = levels_.size() == 1;
     const int above = top ? parent_ : levels_[levels_.size() - 2].fd();
+    RMGR_CRASH_POINT("workspace.removal.rmdir");
     int error = unlink(above, level.name.c_str(), AT_REMOVEDIR);
     if (error == ENOTEMPTY || error == EEXIST) {
       if (again(level, top)) return;

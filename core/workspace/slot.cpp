@@ -9,6 +9,7 @@
 #include <memory>
 #include <system_error>
 
+#include "crash_point.hpp"
 #include "workspace/marks.hpp"
 #include "workspace/slot_parts.hpp"
 
@@ -158,7 +159,9 @@ Result<void> fill_slot(const Slot& slot,
   const int directory = opened.directory.get();
   if (::mkdirat(directory, name.c_str(), S_IRWXU) != 0)
     return system_error("cannot make a directory in the slot", errno);
+  RMGR_CRASH_POINT("workspace.slot.layout_made");
   if (auto filled = fill(slot.root + "/" + slot.name + "/" + name); !filled) return filled;
+  RMGR_CRASH_POINT("workspace.slot.layout_filled");
   const Fd layout = opened.beneath->open(directory, name.c_str(), O_RDONLY | O_DIRECTORY);
   if (!layout) return system_error("cannot open a directory in the slot", errno);
   struct stat info {};
@@ -170,6 +173,7 @@ Result<void> fill_slot(const Slot& slot,
   Result<void> moved{};
   const int error = for_each_entry(layout.get(), [&](const std::string& entry) {
     const int refused = move_up(layout.get(), entry.c_str(), directory);
+    RMGR_CRASH_POINT("workspace.slot.moved_up");
     if (refused != 0) moved = system_error("cannot put the runner package into the slot", refused);
     return refused == 0;
   });
@@ -177,6 +181,7 @@ Result<void> fill_slot(const Slot& slot,
   if (error != 0) return system_error("cannot list a directory in the slot", error);
   if (::unlinkat(directory, name.c_str(), AT_REMOVEDIR) != 0)
     return system_error("cannot remove a directory in the slot", errno);
+  RMGR_CRASH_POINT("workspace.slot.filled");
   return {};
 }
 

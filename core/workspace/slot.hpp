@@ -38,6 +38,8 @@ SlotOutcome look_at_slot(const Slot& slot, Resolve resolve = Resolve::automatic)
 SlotOutcome take_slot(const Slot& slot, const domain::AttemptId& holder,
                       Resolve resolve = Resolve::automatic);
 Result<bool> has_taken(const Slot& slot, const domain::AttemptId& holder);
+// For one whose slot was granted to it but never taken: removes what a broken-off taking left beside it.
+Result<void> leave_slot(const Slot& slot);
 
 // Lets `fill` make a layout in an empty directory inside the slot and moves its entries up, each to a name
 // that nothing has. So nothing that was kept is written to, replaced or followed. A layout with an entry

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 
+#include "crash_point.hpp"
 #include "workspace/slot_parts.hpp"
 
 namespace agent::workspace {
@@ -15,6 +16,14 @@ using domain::ErrorCode;
 namespace {
 
 std::string claim_name(const Slot& slot) { return ".runner-manager-" + slot.name; }
+// One name, so that what a crash leaves is found by whoever comes next.
+std::string draft_name(const Slot& slot) { return claim_name(slot) + ".new"; }
+
+Result<void> forget_draft(int root, const Slot& slot) {
+  if (::unlinkat(root, draft_name(slot).c_str(), 0) != 0 && errno != ENOENT)
+    return system_error("cannot remove an unfinished file beside a slot", errno);
+  return {};
+}
 
 Result<std::string> read_claim(int root, const Slot& slot) {
   const auto name = claim_name(slot);
@@ -35,17 +44,21 @@ Result<std::string> read_claim(int root, const Slot& slot) {
 }
 
 Result<void> write_claim(int root, const Slot& slot, const domain::AttemptId& holder) {
-  const auto temporary = claim_name(slot) + "." + random_suffix();
+  const auto temporary = draft_name(slot);
+  if (auto removed = forget_draft(root, slot); !removed) return removed;
   const Fd file(
       ::openat(root, temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file) return system_error("cannot write who has taken a slot", errno);
+  RMGR_CRASH_POINT("workspace.slot_claim.draft");
   int error = write_all(file.get(), holder.str() + "\n");
   if (error == 0 && ::fsync(file.get()) != 0) error = errno;
+  RMGR_CRASH_POINT("workspace.slot_claim.before_rename");
   if (error == 0 && ::renameat(root, temporary.c_str(), root, claim_name(slot).c_str()) != 0) error = errno;
   if (error != 0) {
     ::unlinkat(root, temporary.c_str(), 0);
     return system_error("cannot write who has taken a slot", error);
   }
+  RMGR_CRASH_POINT("workspace.slot_claim.renamed");
   if (::fsync(root) != 0) return system_error("cannot write who has taken a slot", errno);
   return {};
 }
@@ -72,16 +85,26 @@ SlotOutcome take_slot(const Slot& slot, const domain::AttemptId& holder, Resolve
   if (!opened.root) return failed(Error{ErrorCode::not_found, "the root of the slot is missing"});
   const int root = opened.root.get();
   if (auto written = write_claim(root, slot, holder); !written) return failed(written.error());
+  RMGR_CRASH_POINT("workspace.slot.claimed");
   if (opened.directory) return close_slot(opened);
   if (::mkdirat(root, slot.name.c_str(), S_IRWXU) != 0)
     return failed(system_error("cannot make a slot", errno));
+  RMGR_CRASH_POINT("workspace.slot.made");
   return std::nullopt;
 }
 
 Result<void> give_back(int root, const Slot& slot) {
   if (::unlinkat(root, claim_name(slot).c_str(), 0) != 0 && errno != ENOENT)
     return system_error("cannot give a slot back", errno);
-  return {};
+  RMGR_CRASH_POINT("workspace.slot.given_back");
+  return forget_draft(root, slot);
+}
+
+Result<void> leave_slot(const Slot& slot) {
+  const auto root = open_directory(slot.root);
+  if (root) return forget_draft(root->get(), slot);
+  if (root.error().code == ErrorCode::not_found) return {};
+  return root.error();
 }
 
 }  // namespace agent::workspace

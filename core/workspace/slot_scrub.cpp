@@ -7,6 +7,7 @@
 #include <chrono>
 #include <system_error>
 
+#include "crash_point.hpp"
 #include "workspace/slot_parts.hpp"
 
 namespace agent::workspace {
@@ -39,11 +40,15 @@ class Scrub {
     if (!opened_.root) return std::nullopt;
     if (opened_.directory) {
       // Before anything is decided from what is there: from here on only our own account changes the slot.
+      RMGR_CRASH_POINT("workspace.slot.scrub.begun");
       if (auto failure = close_slot(opened_)) return failure;
+      RMGR_CRASH_POINT("workspace.slot.scrub.closed");
       bool retained = false;
       if (auto failure = look_at_retained(opened_, retained)) return failure;
       if (auto failure = remove_others()) return failure;
+      RMGR_CRASH_POINT("workspace.slot.scrub.removed");
       if (auto failure = prove(retained)) return failure;
+      RMGR_CRASH_POINT("workspace.slot.scrub.proven");
     }
     if (auto given = give_back(opened_.root.get(), slot_); !given)
       return SlotFailure{std::nullopt, given.error()};
@@ -81,6 +86,7 @@ class Scrub {
       return refuse(SlotRefusal::slot_entry_could_not_be_removed, removal.error().message);
     }
     removed_ += removal->entries;
+    RMGR_CRASH_POINT("workspace.slot.scrub.entry_removed");
     if (removal->complete) return std::nullopt;
     return refuse(SlotRefusal::slot_entry_could_not_be_removed,
                   std::to_string(removed_) + " entries removed; something goes on writing there");

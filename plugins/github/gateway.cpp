@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "crash_point.hpp"
 #include "github/parse.hpp"
 
 namespace plugins::github {
@@ -56,8 +57,10 @@ rmgr::Registration Gateway::register_runner(const rmgr::Call& call,
     throw rmgr::Error(rmgr::Status::invalid, "A runner needs 1 to 100 labels.");
   }
   const auto what = "Registering a runner for " + std::string(request.target);
+  RMGR_CRASH_POINT("github.register.before");
   auto [response, answer] =
       session_.send(call, request.target, http::Method::post, path, registration_body(request), what);
+  RMGR_CRASH_POINT("github.register.answered");
   if (name_is_taken(answer)) {
     throw rmgr::Error(rmgr::Status::exists, what + " failed: a runner of that name exists already.");
   }
@@ -79,7 +82,9 @@ rmgr::Registration Gateway::register_runner(const rmgr::Call& call,
 void Gateway::deregister(const rmgr::Call& call, std::string_view target, std::int64_t runner_id) {
   const auto path = target_path(target).path + "/actions/runners/" + std::to_string(runner_id);
   const auto what = "Deregistering runner " + std::to_string(runner_id) + " of " + std::string(target);
+  RMGR_CRASH_POINT("github.deregister.before");
   const auto [response, answer] = session_.send(call, target, http::Method::del, path, "", what);
+  RMGR_CRASH_POINT("github.deregister.answered");
   if (response.status == 204 || answer.meaning == Meaning::not_found) return;
   if (answer.meaning == Meaning::invalid && mentions(answer.message, "running a job")) {
     throw rmgr::Error(rmgr::Status::busy, what + " was refused: it is running a job.");

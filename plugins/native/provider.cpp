@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "crash_point.hpp"
 #include "native/environment.hpp"
 #include "native/residue.hpp"
 #include "native/runner_env.hpp"
@@ -90,6 +91,7 @@ std::optional<std::string> Provider::prepare(const rmgr::Call& call, const rmgr:
                 "The job account " + account.name +
                     " runs processes that are not ours; end them and use it for nothing else.");
   }
+  RMGR_CRASH_POINT("native.prepare.account_taken");
   give_runtime(call, runtime, account);
   return environment_id(account.uid, allocation.generation);
 }
@@ -171,6 +173,7 @@ void Provider::remove(const rmgr::Call& call, const rmgr::Allocation& allocation
     stop(call, allocation, rmgr::Millis(0));
     const auto assignment = ledger_.find(allocation.attempt);
     if (assignment) clear_account(call, assignment->uid);
+    RMGR_CRASH_POINT("native.remove.cleared");
     host_.process().forget(allocation.attempt);
     if (assignment) ledger_.release(*assignment);
   } catch (const Error& error) {

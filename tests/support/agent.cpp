@@ -204,6 +204,11 @@ void Agent::kill_hard() {
   pid_ = -1;
 }
 
+bool Agent::ended() {
+  if (pid_ > 0 && ::waitpid(pid_, nullptr, WNOHANG) == pid_) pid_ = -1;
+  return pid_ <= 0;
+}
+
 std::optional<int> Agent::terminate(std::chrono::milliseconds limit) {
   if (pid_ <= 0) return std::nullopt;
   ::kill(pid_, SIGTERM);
@@ -258,8 +263,8 @@ Leftovers Agent::leftovers() const {
     left.directories += entries(runtimes() + "/" + policy.name, ".runner-manager-owner");
   }
   left.directories += entries(state() + "/processes");
-  const std::string installation =
-      json::parse(status_json(), nullptr, false).value("installation", std::string());
+  const json said = json::parse(status_json(), nullptr, false);
+  const std::string installation = said.is_object() ? said.value("installation", std::string()) : "";
   if (installation.empty()) return left;
   for (const char* root : {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"}) {
     std::error_code ignored;

@@ -80,7 +80,10 @@ class Agent {
   // Starts `runner-manager run` and waits until it answers on its control socket.
   bool start(std::chrono::milliseconds limit = std::chrono::seconds(30));
   [[nodiscard]] pid_t pid() const { return pid_; }
-  void kill_hard();  // SIGKILL and reaped
+  void kill_hard();            // SIGKILL and reaped
+  [[nodiscard]] bool ended();  // it is reaped then
+  // Of the next start.
+  void set_environment(std::vector<std::string> environment) { setup_.environment = std::move(environment); }
   std::optional<int> terminate(
       std::chrono::milliseconds limit = std::chrono::seconds(90));  // SIGTERM; its exit code
 
