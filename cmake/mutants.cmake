@@ -1,5 +1,5 @@
-# agent_mutants(TABLE DIRECTORY dir PREFIX prefix [PROGRAM name] LIBS target…): each entry of TABLE becomes a program
-# PREFIX<name of the entry> in which one file of the core has that mistake, as dir/<its name>, or dir/<entry>/PROGRAM.
+# agent_mutants(TABLE DIRECTORY dir PREFIX prefix [PROGRAM name] [SOURCES file…] LIBS target…): each entry of TABLE
+# becomes a program PREFIX<name of the entry>, made of SOURCES and LIBS, in which one file of the core has that mistake, as dir/<its name>, or dir/<entry>/PROGRAM.
 # The mutant's object is linked as such, so it defines every symbol for which the archive's member would have been taken;
 # were both taken, the link would fail.
 function(agent_mutants table)

@@ -5,12 +5,10 @@
 
 #include "daemon/entropy.hpp"
 #include "journal/journal.hpp"
-#include "workspace/slot.hpp"
 
 namespace agent::daemon {
 
 using domain::EffectKind;
-using domain::LimitingFactor;
 using domain::Millis;
 using domain::Result;
 using lifecycle::Performed;
@@ -30,7 +28,6 @@ constexpr Millis kEndMargin{30'000};
 constexpr Millis kGatewayDeadline{60'000};
 constexpr Millis kLookDeadline{10'000};
 constexpr Millis kEvidenceDeadline{2'000};
-constexpr Millis kProbeDeadline{10'000};
 
 std::unique_ptr<Lane> make_lane(const std::string& name, std::size_t threads, Millis queue_deadline) {
   plugin::LaneOptions options;
@@ -52,10 +49,6 @@ domain::Error gateway_not_ready(const domain::InstanceName& name) {
   return {.code = domain::ErrorCode::unreachable,
           .message = "gateway '" + name.str() + "' is not ready; see `runner-manager status` for the reason",
           .retry_after = Millis{0}};
-}
-
-LimitingFactor blocked_by(plugin::Readiness readiness) {
-  return readiness == plugin::Readiness::ready ? LimitingFactor::none : LimitingFactor::provider_not_ready;
 }
 
 }  // namespace
@@ -330,101 +323,6 @@ void DaemonWorld::sweep(const std::vector<reconcile::AttemptPointer>& attempts) 
           post_([this, seen = std::move(*seen)]() mutable { engine_->on_residue(std::move(seen)); });
         });
   }
-}
-
-void DaemonWorld::probe(const domain::Policy& policy) {
-  reconcile::ReadinessAnswer base;
-  base.policy = policy.name;
-  plugin::ExecutionProvider* provider = plugins_.provider(policy.provider);
-  Lane* lane = plugins_.ordinary_lane(policy.provider);
-  if (provider == nullptr || lane == nullptr) {
-    base.blocked = LimitingFactor::provider_not_ready;
-    base.remedy =
-        "execution provider '" + policy.provider.str() + "' is not ready; see its line in this status";
-    post_([this, base] { engine_->on_readiness(base); });
-    return;
-  }
-  Lane& files = *root_lanes(policy.root).looking;
-  lane->submit<plugin::Probe>(
-      "probe", kProbeDeadline, [provider, policy](Call& call) { return provider->probe(call, policy); },
-      [this, base, policy, others = other_roots(policy), &files](Result<plugin::Probe> probe) {
-        reconcile::ReadinessAnswer answer = base;
-        answer.blocked = probe ? blocked_by(probe->readiness) : LimitingFactor::provider_not_ready;
-        answer.remedy = probe ? probe->remedy : probe.error().message;
-        if (probe) answer.note = probe->note;
-        check_root(files, policy, others, answer);
-      });
-}
-
-std::vector<workspace::OtherRoot> DaemonWorld::other_roots(const domain::Policy& policy) const {
-  const bool keeps = policy.workspace == domain::WorkspaceKind::persistent;
-  std::map<std::string, bool> roots;  // and whether it may be the same one
-  for (const reconcile::RootView& other : engine_->roots()) {
-    if (other.policy == policy.name) continue;
-    bool& same = roots.try_emplace(other.root, true).first->second;
-    same = same && other.shared && !keeps;
-  }
-  std::vector<workspace::OtherRoot> others;
-  for (auto& [root, same] : roots)
-    others.push_back({.root = root, .may_be_the_same = same});
-  return others;
-}
-
-namespace {
-
-// What an attempt needs to find where it will work.
-struct Ground {
-  workspace::Preflight root;
-  std::map<std::int64_t, domain::SlotRefusal> refused_slots;
-};
-
-// A slot that could not be looked at for a passing reason is left to the launch.
-std::map<std::int64_t, domain::SlotRefusal> refused_slots(const domain::Policy& policy, Call& call) {
-  std::map<std::int64_t, domain::SlotRefusal> refused;
-  if (!domain::uses_slots(policy)) return refused;
-  for (std::int64_t slot = 1; slot <= policy.max && !call.cancelled(); ++slot) {
-    const auto failure =
-        workspace::look_at_slot({.root = policy.root, .name = domain::slot_directory_name(slot)});
-    if (failure && failure->refusal) refused.emplace(slot, *failure->refusal);
-  }
-  return refused;
-}
-
-}  // namespace
-
-void DaemonWorld::check_root(Lane& lane, const domain::Policy& policy,
-                             const std::vector<workspace::OtherRoot>& others,
-                             const reconcile::ReadinessAnswer& answer) {
-  const auto finish = [this](reconcile::ReadinessAnswer done) {
-    post_([this, done = std::move(done)]() mutable { engine_->on_readiness(std::move(done)); });
-  };
-  if (answer.blocked != LimitingFactor::none) {
-    finish(answer);
-    return;
-  }
-  lane.submit<Ground>(
-      "root", kProbeDeadline,
-      [this, policy, others](Call& call) -> Result<Ground> {
-        Ground ground;
-        ground.root =
-            workspace::prepare_root(policy.root, options_.own_directories, others, options_.installation);
-        if (ground.root.ready) ground.refused_slots = refused_slots(policy, call);
-        return ground;
-      },
-      [finish, answer](Result<Ground> ground) {
-        reconcile::ReadinessAnswer done = answer;
-        if (ground && ground->root.ready) {
-          done.refused_slots = ground->refused_slots;
-          finish(std::move(done));
-          return;
-        }
-        done.blocked = LimitingFactor::root_refused;
-        done.remedy = ground ? ground->root.remedy : ground.error().message;
-        auto refusal = workspace::RootRefusal::not_inspectable;
-        if (ground && ground->root.refusal) refusal = *ground->root.refusal;
-        done.root_refusal = workspace::to_string(refusal);
-        finish(std::move(done));
-      });
 }
 
 void DaemonWorld::drop_secret(const domain::AttemptId& attempt) { vault_.drop(attempt); }

@@ -1,8 +1,8 @@
 #include "journal/connection.hpp"
-#include "crash_point.hpp"
 
 #include <utility>
 
+#include "crash_point.hpp"
 #include "journal/files.hpp"
 #include "journal/migrate.hpp"
 #include "journal/setup.hpp"

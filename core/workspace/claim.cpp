@@ -83,8 +83,8 @@ std::string draft_name(const domain::InstallationId& installation) {
 
 Result<void> forget_draft(int directory, const std::string& root,
                           const domain::InstallationId& installation) {
-  if (::unlinkat(directory, draft_name(installation).c_str(), 0) != 0 && errno != ENOENT)
-    return system_error("cannot remove an unfinished owner mark of the root " + root, errno);
+  if (const int error = remove_file(directory, draft_name(installation)); error != 0)
+    return system_error("cannot remove an unfinished owner mark of the root " + root, error);
   return {};
 }
 

@@ -112,6 +112,10 @@ int write_all(int fd, std::string_view text) {
   return 0;
 }
 
+int remove_file(int directory, const std::string& name) {
+  return ::unlinkat(directory, name.c_str(), 0) == 0 || errno == ENOENT ? 0 : errno;
+}
+
 std::string random_suffix() {
   std::array<unsigned char, 8> bytes{};
   std::size_t have = 0;

@@ -54,6 +54,9 @@ domain::Result<Place> open_parent(std::string_view path);
 // Writes all of `text`; errno of the first failure, 0 for success.
 int write_all(int fd, std::string_view text);
 
+// Removes the file `name` of a directory; errno, 0 also when nothing has that name.
+int remove_file(int directory, const std::string& name);
+
 // 16 random hex digits, for names that nobody else can guess.
 std::string random_suffix();
 

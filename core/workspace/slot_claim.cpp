@@ -20,8 +20,8 @@ std::string claim_name(const Slot& slot) { return ".runner-manager-" + slot.name
 std::string draft_name(const Slot& slot) { return claim_name(slot) + ".new"; }
 
 Result<void> forget_draft(int root, const Slot& slot) {
-  if (::unlinkat(root, draft_name(slot).c_str(), 0) != 0 && errno != ENOENT)
-    return system_error("cannot remove an unfinished file beside a slot", errno);
+  if (const int error = remove_file(root, draft_name(slot)); error != 0)
+    return system_error("cannot remove an unfinished file beside a slot", error);
   return {};
 }
 
@@ -94,8 +94,8 @@ SlotOutcome take_slot(const Slot& slot, const domain::AttemptId& holder, Resolve
 }
 
 Result<void> give_back(int root, const Slot& slot) {
-  if (::unlinkat(root, claim_name(slot).c_str(), 0) != 0 && errno != ENOENT)
-    return system_error("cannot give a slot back", errno);
+  if (const int error = remove_file(root, claim_name(slot)); error != 0)
+    return system_error("cannot give a slot back", error);
   RMGR_CRASH_POINT("workspace.slot.given_back");
   return forget_draft(root, slot);
 }

@@ -306,28 +306,21 @@ class World {
   }
 
   void check_secrets() {
-    std::map<std::string, std::string> needles = {{"token", kToken}};
+    std::multimap<std::string, std::string> needles = {{"token", kToken}};
     for (const std::string& name : jobs_) {
-      const std::string text = testkit::contents(directory_ / ("marks/secret." + name));
-      const std::string key = "\"token\":\"";
-      const auto at = text.find(key);
-      if (at == std::string::npos) continue;
-      const auto begin = at + key.size();
-      needles["credential of " + name] = text.substr(begin, text.find('"', begin) - begin);
+      const std::string shown = testkit::contents(directory_ / ("marks/secret." + name));
+      for (const std::string& credential : testkit::credentials_in(shown))
+        needles.emplace("credential of " + name, credential);
     }
     std::string everything = said_ + testkit::journal_dump(agent_.state() + "/journal.db") +
                              testkit::contents(agent_.log_file()) +
                              testkit::contents(directory_ / "stderr.log");
-    for (const std::string& root : {agent_.state(), agent_.runtimes()}) {
-      std::error_code ignored;
-      for (const auto& entry : fs::recursive_directory_iterator(root, ignored)) {
-        // The reserve holds nothing, the package what was in it before.
-        if (entry.path().string().find("/packages/") != std::string::npos ||
-            entry.path().filename() == "reserve")
-          continue;
-        if (entry.is_regular_file()) everything += testkit::contents(entry.path());
-      }
-    }
+    // The reserve holds nothing, the package what was in it before.
+    const auto known = [](const fs::path& file) {
+      return file.string().find("/packages/") != std::string::npos || file.filename() == "reserve";
+    };
+    for (const std::string& root : {agent_.state(), agent_.runtimes()})
+      everything += testkit::files_below(root, known);
     for (const auto& [what, needle] : needles) {
       if (everything.find(needle) != std::string::npos) fail("the " + what + " is written somewhere");
     }

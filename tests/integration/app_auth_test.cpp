@@ -79,11 +79,8 @@ TEST_F(AppAuth, the_private_key_and_the_tokens_are_nowhere) {
   ASSERT_EQ(stage.agent().terminate(), 0);
   everything += testkit::contents(stage.agent().log_file()) + testkit::contents(stage.path("stderr.log"));
   EXPECT_NE(everything.find("attempt_granted"), std::string::npos);
-  for (const std::string& root : {stage.agent().state(), stage.agent().runtimes()}) {
-    for (const auto& entry : fs::recursive_directory_iterator(root)) {
-      if (entry.is_regular_file()) everything += testkit::contents(entry.path());
-    }
-  }
+  for (const std::string& root : {stage.agent().state(), stage.agent().runtimes()})
+    everything += testkit::files_below(root);
   // Every line of the key, so that no part of it escapes; tokens and proofs by what they begin with.
   std::size_t lines = 0;
   std::istringstream pem(key.pkcs1);

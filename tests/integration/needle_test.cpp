@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <regex>
 #include <set>
 
 #include "stage.hpp"
@@ -20,7 +19,7 @@ constexpr const char* kProxyHeader =
     "bmVlZGxlOmhheS1pbi1hLW5lZWRsZS1zdGFjay03NzMx";  // user:password as it is sent
 constexpr const char* kJitVariable = "ACTIONS_RUNNER_INPUT_JITCONFIG=";
 
-// The environments and command lines of the processes of this machine, by pid.
+// What the environments of this machine's processes hold.
 struct Processes {
   std::string environments;             // but the listeners' own
   std::set<std::string> registrations;  // what listeners were started with
@@ -47,7 +46,7 @@ Processes look_at_processes(const std::string& runtimes) {
 
 class Needle : public ::testing::Test {
  protected:
-  Needle() : stage(2, [this](testkit::AgentSetup& setup) { use_proxy(setup); }) {
+  Needle() : stage(2, use_proxy) {
     fs::create_directory(seen());
     fs::permissions(seen(), fs::perms(0777));
   }
@@ -100,12 +99,8 @@ class Needle : public ::testing::Test {
   // What jobs showed of themselves: the credential inside each registration.
   [[nodiscard]] std::set<std::string> credentials() const {
     std::set<std::string> found;
-    const std::regex token("\"token\" *: *\"([^\"]+)\"");
-    for (const auto& entry : fs::directory_iterator(seen())) {
-      const std::string text = testkit::contents(entry.path());
-      for (std::sregex_iterator at(text.begin(), text.end(), token), end; at != end; ++at)
-        found.insert((*at)[1]);
-    }
+    for (const auto& entry : fs::directory_iterator(seen()))
+      found.merge(testkit::credentials_in(testkit::contents(entry.path())));
     return found;
   }
 
@@ -162,10 +157,10 @@ TEST_F(Needle, is_nowhere_after_a_run_with_faults) {
               testkit::contents(stage.agent().config_file());
   for (const std::string& root : {stage.agent().state(), stage.agent().runtimes()}) {
     for (const auto& entry : fs::recursive_directory_iterator(root)) {
-      const std::string path = entry.path();
-      haystack += path + "\n";
-      if (entry.is_regular_file() && path.rfind(seen(), 0) != 0) haystack += testkit::contents(path);
+      haystack += entry.path().string() + "\n";
     }
+    haystack += testkit::files_below(
+        root, [this](const fs::path& file) { return file.string().rfind(seen(), 0) == 0; });
   }
 
   const std::set<std::string> inside = credentials();

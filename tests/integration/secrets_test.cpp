@@ -24,11 +24,7 @@ std::set<std::string> credentials_of(const std::string& runtimes) {
   for (const auto& entry :
        fs::recursive_directory_iterator(runtimes, fs::directory_options::skip_permission_denied, ignored)) {
     if (entry.path().filename() != ".credentials") continue;
-    const std::string text = contents(entry.path());
-    const std::string key = "\"token\":\"";
-    const std::size_t at = text.find(key);
-    if (at == std::string::npos) continue;
-    found.insert(text.substr(at + key.size(), text.find('"', at + key.size()) - at - key.size()));
+    found.merge(testkit::credentials_in(contents(entry.path())));
   }
   return found;
 }
@@ -55,11 +51,8 @@ TEST(Secrets, are_in_no_log_journal_command_line_or_file_after_the_run) {
   std::string everything = status + journal_dump(stage.agent().state() + "/journal.db") +
                            contents(stage.agent().log_file()) + contents(stage.path("stderr.log"));
   EXPECT_NE(contents(stage.agent().log_file()).find("attempt_granted"), std::string::npos);
-  for (const std::string& root : {stage.agent().state(), stage.agent().runtimes()}) {
-    for (const auto& entry : fs::recursive_directory_iterator(root)) {
-      if (entry.is_regular_file()) everything += contents(entry.path());
-    }
-  }
+  for (const std::string& root : {stage.agent().state(), stage.agent().runtimes()})
+    everything += testkit::files_below(root);
   for (const std::string& needle : needles)
     EXPECT_EQ(everything.find(needle), std::string::npos);
 }

@@ -4,6 +4,7 @@
 
 #include <fstream>
 #include <iterator>
+#include <string_view>
 
 namespace testkit {
 
@@ -12,6 +13,24 @@ namespace fs = std::filesystem;
 std::string contents(const fs::path& file) {
   std::ifstream input(file, std::ios::binary);
   return {std::istreambuf_iterator<char>(input), {}};
+}
+
+std::string files_below(const fs::path& root, const std::function<bool(const fs::path&)>& skip) {
+  std::string all;
+  for (const auto& entry : fs::recursive_directory_iterator(root)) {
+    if (entry.is_regular_file() && !(skip && skip(entry.path()))) all += contents(entry.path());
+  }
+  return all;
+}
+
+std::set<std::string> credentials_in(const std::string& text) {
+  constexpr std::string_view key = "\"token\":\"";
+  std::set<std::string> found;
+  for (std::size_t at = 0; (at = text.find(key, at)) != std::string::npos;) {
+    at += key.size();
+    found.insert(text.substr(at, text.find('"', at) - at));
+  }
+  return found;
 }
 
 std::string journal_dump(const std::string& path) {

@@ -2,11 +2,18 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <set>
 #include <string>
 
 namespace testkit {
 
 std::string contents(const std::filesystem::path& file);
+// All regular files below `root`, one after the other, but those that `skip` names.
+std::string files_below(const std::filesystem::path& root,
+                        const std::function<bool(const std::filesystem::path&)>& skip = nullptr);
+// The credentials of runners that stand in `text` as the runner's own files hold them.
+std::set<std::string> credentials_in(const std::string& text);
 // Every row of every table.
 std::string journal_dump(const std::string& path);
 // The command lines of every process of this machine.
