@@ -9,10 +9,14 @@ using domain::ErrorCode;
 namespace {
 
 bool out_of_space(int system_error) { return system_error == ENOSPC || system_error == EDQUOT; }
+bool not_writable(int system_error) {
+  return system_error == EROFS || system_error == EACCES || system_error == EPERM;
+}
 
 ErrorCode of_io(int extended, int system_error) {
   if (extended == SQLITE_IOERR_CORRUPTFS || extended == SQLITE_IOERR_DATA) return ErrorCode::corrupt;
   if (extended == SQLITE_IOERR_NOMEM) return ErrorCode::retry;
+  if (not_writable(system_error)) return ErrorCode::denied;
   return out_of_space(system_error) ? ErrorCode::full : ErrorCode::retry;
 }
 
@@ -53,7 +57,8 @@ std::string advice(ErrorCode code, const std::string& path) {
     case ErrorCode::corrupt: return way_out(path);
     case ErrorCode::full: return "Free space on its file system.";
     case ErrorCode::busy: return "Another process holds it; end that one, or try again.";
-    case ErrorCode::denied: return "Check who owns it and its directory, and whether it may be written.";
+    case ErrorCode::denied:
+      return "Check whether its file system is mounted read-only, and who owns it and its directory.";
     case ErrorCode::retry: return "Nothing was concluded from it; look at the disk if this goes on.";
     default: return {};
   }
