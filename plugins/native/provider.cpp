@@ -26,7 +26,8 @@ rmgr::Owned owned(const Assignment& assignment) {
 }
 
 Variables read_operator_file(const Settings& settings) {
-  return settings.runner_env.empty() ? Variables() : read_runner_env(settings.runner_env);
+  return settings.environment.runner_env.empty() ? Variables()
+                                                 : read_runner_env(settings.environment.runner_env);
 }
 
 }  // namespace
@@ -35,7 +36,7 @@ Provider::Provider(rmgr::Host host, std::string_view config)
     : host_(host),
       settings_(parse_settings(config)),
       self_(self()),
-      accounts_(resolve_accounts(settings_, self_, system_accounts())),
+      accounts_(resolve_accounts(settings_.accounts, self_, system_accounts())),
       ledger_(host.kv()) {}
 
 rmgr::Probe Provider::probe(const rmgr::Call& /*call*/, const rmgr::Profile& profile) {
@@ -102,8 +103,8 @@ rmgr::ProcessIdentity Provider::hold(const rmgr::Call& call, const rmgr::Allocat
   spec.key = allocation.attempt;
   spec.argv = {listener_of(std::string(allocation.package)), "run"};
   spec.directory = allocation.runtime;
-  spec.environment = build_environment(own_environment(), settings_.inherit, read_operator_file(settings_),
-                                       account, spec.directory);
+  spec.environment = build_environment(own_environment(), settings_.environment.inherit,
+                                       read_operator_file(settings_), account, spec.directory);
   if (!accounts_.shared) {
     spec.uid = account.uid;
     spec.gid = account.gid;
