@@ -35,12 +35,19 @@ struct Place {
 // The reserve, and as much again for what is started beside it.
 constexpr std::uint64_t kWanted = 2 * std::uint64_t{kReserve};
 
+// A file system that met an error refuses writes without showing it to those who only look, so a file without
+// a name is asked for.
+bool refuses_writes(const std::string& directory) {
+  const Descriptor file{::open(directory.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600)};
+  return !file.open() && errno == EROFS;
+}
+
 Result<Place> look_at(const std::string& directory) {
   struct statvfs filesystem {};
   if (::statvfs(directory.c_str(), &filesystem) != 0)
     return system_failure(errno, "look at the file system of " + directory);
   return Place{.free = std::uint64_t{filesystem.f_bavail} * filesystem.f_frsize,
-               .read_only = (filesystem.f_flag & ST_RDONLY) != 0};
+               .read_only = (filesystem.f_flag & ST_RDONLY) != 0 || refuses_writes(directory)};
 }
 
 std::string wanting(const Place& place) {

@@ -9,14 +9,10 @@ using domain::ErrorCode;
 namespace {
 
 bool out_of_space(int system_error) { return system_error == ENOSPC || system_error == EDQUOT; }
-bool not_writable(int system_error) {
-  return system_error == EROFS || system_error == EACCES || system_error == EPERM;
-}
 
 ErrorCode of_io(int extended, int system_error) {
   if (extended == SQLITE_IOERR_CORRUPTFS || extended == SQLITE_IOERR_DATA) return ErrorCode::corrupt;
   if (extended == SQLITE_IOERR_NOMEM) return ErrorCode::retry;
-  if (not_writable(system_error)) return ErrorCode::denied;
   return out_of_space(system_error) ? ErrorCode::full : ErrorCode::retry;
 }
 
