@@ -63,7 +63,8 @@ Result<domain::ProcessIdentity> ProcessBridge::spawn_held(plugin::Call&,
                            .environment = request.environment,
                            .directory = request.directory,
                            .uid = request.uid,
-                           .gid = request.gid});
+                           .gid = request.gid,
+                           .time_limit = request.time_limit});
 }
 
 Result<void> ProcessBridge::release(plugin::Call& call, std::string_view key,

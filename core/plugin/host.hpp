@@ -48,6 +48,7 @@ struct ProcessRequest {
   std::vector<std::string> argv, environment;
   std::string directory;
   std::optional<std::uint32_t> uid, gid;
+  domain::Millis time_limit{0};  // 0: none
 };
 class ProcessPort {
  public:

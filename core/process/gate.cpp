@@ -86,7 +86,7 @@ Result<void> Gate::launch(const Spec& spec, const std::string& records, const st
                                   static_cast<std::uint32_t>(gate_timeout.count()),
                                   static_cast<std::uint32_t>(spec.argv.size()),
                                   static_cast<std::uint32_t>(spec.environment.size()),
-                                  0};
+                                  static_cast<std::uint32_t>(spec.time_limit.count())};
   std::string payload(reinterpret_cast<const char*>(&header), sizeof header);
   const auto add = [&payload](const std::string& text) { payload.append(text).push_back('\0'); };
   for (const std::string* text : {&records, &spec.key, &cgroup, &spec.directory})

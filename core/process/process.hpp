@@ -32,6 +32,7 @@ struct Spec {
   std::string directory;
   std::optional<std::uint32_t> uid;
   std::optional<std::uint32_t> gid;
+  domain::Millis time_limit{0};  // then the shim kills the whole tree; 0: never
 };
 
 enum class Phase { prepared, running, exited, missing };

@@ -37,7 +37,8 @@ Provider::Provider(rmgr::Host host, std::string_view config)
       settings_(parse_settings(config)),
       self_(self()),
       accounts_(resolve_accounts(settings_.accounts, self_, system_accounts())),
-      ledger_(host.kv()) {}
+      ledger_(host.kv()),
+      hooks_(host) {}
 
 rmgr::Probe Provider::probe(const rmgr::Call& /*call*/, const rmgr::Profile& profile) {
   using rmgr::Readiness;
@@ -57,28 +58,31 @@ rmgr::Probe Provider::probe(const rmgr::Call& /*call*/, const rmgr::Profile& pro
   }
   try {
     read_operator_file(settings_);
+    Hooks::check(settings_.of(profile.policy).hooks);
   } catch (const Error& error) {
     return {Readiness::degraded, error.what(), ""};
   }
-  if (accounts_.shared) {
-    return {
-        Readiness::ready, "",
-        "jobs can read this agent's credentials and each other's secrets, because all run as " + self_.name};
-  }
-  if (!ledger_.has_free(accounts_.pool)) {
+  if (!accounts_.shared && !ledger_.has_free(accounts_.pool)) {
     return {Readiness::degraded,
             "All " + std::to_string(accounts_.pool.size()) +
                 " job accounts are in use; add accounts to run_as or wait for a runner to end.",
             ""};
   }
-  return {Readiness::ready, "", ""};
+  std::string note = hooks_.note(profile.policy);
+  if (accounts_.shared) {
+    note = "jobs can read this agent's credentials and each other's secrets, because all run as " +
+           self_.name + (note.empty() ? "" : "; " + note);
+  }
+  return {Readiness::ready, "", note};
 }
 
 std::optional<std::string> Provider::prepare(const rmgr::Call& call, const rmgr::Allocation& allocation) {
   read_operator_file(settings_);  // an invalid file stops a launch before anything is registered
   listener_of(std::string(allocation.package));
   const std::string runtime(allocation.runtime);
+  const HookSettings& hooks = settings_.of(allocation.policy).hooks;
   if (accounts_.shared) {
+    hooks_.before(call, hooks, subject_of(allocation, self_.uid));
     give_runtime(call, runtime, Account{self_.name, self_.uid, self_.gid});
     return environment_id(self_.uid, allocation.generation);
   }
@@ -93,6 +97,8 @@ std::optional<std::string> Provider::prepare(const rmgr::Call& call, const rmgr:
                     " runs processes that are not ours; end them and use it for nothing else.");
   }
   RMGR_CRASH_POINT("native.prepare.account_taken");
+  // While nobody but this agent reaches into the directory; what the hook puts there is the job's afterwards.
+  hooks_.before(call, hooks, subject_of(allocation, account.uid));
   give_runtime(call, runtime, account);
   return environment_id(account.uid, allocation.generation);
 }
@@ -175,6 +181,9 @@ void Provider::remove(const rmgr::Call& call, const rmgr::Allocation& allocation
     const auto assignment = ledger_.find(allocation.attempt);
     if (assignment) clear_account(call, assignment->uid);
     RMGR_CRASH_POINT("native.remove.cleared");
+    hooks_.after(call, settings_.of(allocation.policy).hooks,
+                 subject_of(allocation, assignment ? assignment->uid : self_.uid));
+    hooks_.forget(allocation.attempt);
     host_.process().forget(allocation.attempt);
     if (assignment) ledger_.release(*assignment);
   } catch (const Error& error) {
@@ -234,6 +243,15 @@ Account Provider::account_of(const rmgr::Allocation& allocation) const {
     throw Error(Status::invalid, "The attempt's job account is not configured any more.");
   }
   return *account;
+}
+
+HookSubject Provider::subject_of(const rmgr::Allocation& allocation, std::uint32_t uid) const {
+  const auto account = std::find_if(accounts_.pool.begin(), accounts_.pool.end(),
+                                    [uid](const Account& each) { return each.uid == uid; });
+  const std::string name = account != accounts_.pool.end() ? account->name
+                           : uid == self_.uid              ? self_.name
+                                                           : std::to_string(uid);
+  return {allocation.attempt, allocation.policy, allocation.runner_name, allocation.runtime, name};
 }
 
 void Provider::clear_account(const rmgr::Call& call, std::uint32_t uid) const {

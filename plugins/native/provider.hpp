@@ -2,6 +2,7 @@
 #pragma once
 
 #include "native/accounts.hpp"
+#include "native/hooks.hpp"
 #include "native/ledger.hpp"
 #include "native/settings.hpp"
 #include "rmgr/execution_provider.hpp"
@@ -31,6 +32,7 @@ class Provider final : public rmgr::ExecutionProvider {
  private:
   // The account of a prepared attempt.
   [[nodiscard]] Account account_of(const rmgr::Allocation& allocation) const;
+  [[nodiscard]] HookSubject subject_of(const rmgr::Allocation& allocation, std::uint32_t uid) const;
   void clear_account(const rmgr::Call& call, std::uint32_t uid) const;
 
   rmgr::Host host_;
@@ -38,6 +40,7 @@ class Provider final : public rmgr::ExecutionProvider {
   Self self_;
   Accounts accounts_;
   Ledger ledger_;
+  Hooks hooks_;
 };
 
 }  // namespace native

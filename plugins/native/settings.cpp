@@ -34,7 +34,7 @@ constexpr std::string_view end = R"(
   }
 })";
 
-void read(const Json& /*json*/, PolicySettings& /*settings*/) {}
+void read(const Json& json, PolicySettings& settings) { read(json, settings.hooks); }
 
 Settings read(const Json& json) {
   Settings settings;
@@ -54,7 +54,7 @@ Settings read(const Json& json) {
 }  // namespace
 
 constinit const std::string_view settings_schema =
-    Joined<begin, account_properties, comma, environment_properties, end>::text;
+    Joined<begin, account_properties, comma, environment_properties, comma, hook_properties, end>::text;
 
 Settings parse_settings(std::string_view json) {
   try {

@@ -12,11 +12,14 @@
 
 #include "native/settings/accounts.hpp"
 #include "native/settings/environment.hpp"
+#include "native/settings/hooks.hpp"
 
 namespace native {
 
 // What may differ between policies.
-struct PolicySettings {};
+struct PolicySettings {
+  HookSettings hooks;
+};
 
 struct Settings {
   AccountSettings accounts;

@@ -140,8 +140,9 @@ void Agent::write_configuration() const {
   std::ofstream(token_file) << setup_.token << "\n";
   fs::permissions(token_file, fs::perms(0600));
   const std::string accounts = !setup_.provider_config.empty() ? setup_.provider_config
-                               : ::geteuid() == 0              ? accounts_.pool()
-                                                               : "{allow_shared_account: true}";
+                               : ::geteuid() == 0
+                                   ? accounts_.pool(AccountRange::count, setup_.provider_more)
+                                   : "{allow_shared_account: true" + setup_.provider_more + "}";
   const std::string credential =
       setup_.credential.empty() ? "token: \"file:" + token_file + "\"" : setup_.credential;
   const std::string github = "{url: \"" + setup_.github_url + "\", " + credential + ", allow_http: true}\n";

@@ -31,6 +31,7 @@ struct AgentSetup {
   std::string more_plugins;  // another one; empty: none
   std::string provider = "native";
   std::string provider_config;  // YAML flow mapping; empty: job accounts if root, else the shared account
+  std::string provider_more;    // what follows the accounts in it, from a comma on
   std::string github_url;
   std::string token;
   std::string credential;  // YAML of the plugin's credential; empty: the token from a file
