@@ -15,9 +15,9 @@ namespace fs = std::filesystem;
 
 // Notes its name, the attempt, how many processes the job's account has, and whether the runtime is there.
 constexpr const char* kNote =
-    R"(n=$(cat /proc/[0-9]*/status 2>/dev/null | grep -cE "^Uid:.*[[:space:]]$RUNNER_MANAGER_ACCOUNT([[:space:]]|$)")
+    R"sh(n=$(cat /proc/[0-9]*/status 2>/dev/null | grep -cE "^Uid:.*[[:space:]]$RUNNER_MANAGER_ACCOUNT([[:space:]]|$)")
 d=gone; [ -d "$RUNNER_MANAGER_RUNTIME" ] && d=there
-echo $RUNNER_MANAGER_HOOK $RUNNER_MANAGER_ATTEMPT $n $d >> )";
+echo $RUNNER_MANAGER_HOOK $RUNNER_MANAGER_ATTEMPT $n $d >> )sh";
 
 // A hook script before and one after, and what they noted.
 class HookFiles {
