@@ -37,6 +37,7 @@ Provider::Provider(rmgr::Host host, std::string_view config)
       settings_(parse_settings(config)),
       self_(self()),
       accounts_(resolve_accounts(settings_.accounts, self_, system_accounts())),
+      able_(host.process().abilities()),
       ledger_(host.kv()) {}
 
 rmgr::Probe Provider::probe(const rmgr::Call& /*call*/, const rmgr::Profile& profile) {
@@ -48,38 +49,34 @@ rmgr::Probe Provider::probe(const rmgr::Call& /*call*/, const rmgr::Profile& pro
     return {Readiness::disk_quota_unavailable,
             "Native runners have no disk limit; remove it from the policy or use a container provider.", ""};
   }
-  if (profile.cpu_milli != 0 || profile.memory_bytes != 0 || profile.pids != 0) {
-    return {Readiness::unsupported,
-            "Native runners have no CPU, memory or process limits; remove them from the policy or use a "
-            "container "
-            "provider.",
-            ""};
-  }
+  const Containment contained = containment(profile.policy);
+  if (std::string remedy = contained.refusal(profile); !remedy.empty())
+    return {Readiness::unsupported, remedy, ""};
   try {
     read_operator_file(settings_);
   } catch (const Error& error) {
     return {Readiness::degraded, error.what(), ""};
   }
-  if (accounts_.shared) {
-    return {
-        Readiness::ready, "",
-        "jobs can read this agent's credentials and each other's secrets, because all run as " + self_.name};
-  }
-  if (!ledger_.has_free(accounts_.pool)) {
+  if (!accounts_.shared && !ledger_.has_free(accounts_.pool)) {
     return {Readiness::degraded,
             "All " + std::to_string(accounts_.pool.size()) +
                 " job accounts are in use; add accounts to run_as or wait for a runner to end.",
             ""};
   }
-  return {Readiness::ready, "", ""};
+  std::string note;
+  for (const std::string& gap : contained.gaps(self_.name))
+    note += (note.empty() ? "" : "; ") + gap;
+  return {Readiness::ready, "", note};
 }
 
 std::optional<std::string> Provider::prepare(const rmgr::Call& call, const rmgr::Allocation& allocation) {
   read_operator_file(settings_);  // an invalid file stops a launch before anything is registered
   listener_of(std::string(allocation.package));
   const std::string runtime(allocation.runtime);
+  const Containment contained = containment(allocation.policy);
+  contained.check_places(runtime, std::string(allocation.package));
   if (accounts_.shared) {
-    give_runtime(call, runtime, Account{self_.name, self_.uid, self_.gid});
+    give_runtime(call, runtime, Account{self_.name, self_.uid, self_.gid}, contained.private_tmp());
     return environment_id(self_.uid, allocation.generation);
   }
   const bool known = ledger_.find(allocation.attempt).has_value();
@@ -93,7 +90,7 @@ std::optional<std::string> Provider::prepare(const rmgr::Call& call, const rmgr:
                     " runs processes that are not ours; end them and use it for nothing else.");
   }
   RMGR_CRASH_POINT("native.prepare.account_taken");
-  give_runtime(call, runtime, account);
+  give_runtime(call, runtime, account, contained.private_tmp());
   return environment_id(account.uid, allocation.generation);
 }
 
@@ -109,6 +106,7 @@ rmgr::ProcessIdentity Provider::hold(const rmgr::Call& call, const rmgr::Allocat
     spec.uid = account.uid;
     spec.gid = account.gid;
   }
+  containment(allocation.policy).apply(allocation.profile, spec.directory, spec);
   return host_.process().spawn_held(call, spec);
 }
 

@@ -11,12 +11,15 @@
 #include <string_view>
 
 #include "native/settings/accounts.hpp"
+#include "native/settings/containment.hpp"
 #include "native/settings/environment.hpp"
 
 namespace native {
 
 // What may differ between policies.
-struct PolicySettings {};
+struct PolicySettings {
+  ContainmentSettings containment;
+};
 
 struct Settings {
   AccountSettings accounts;
