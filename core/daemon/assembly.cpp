@@ -74,8 +74,7 @@ std::optional<StartRefusal> Assembly::open_state(const AssemblyInput& input) {
   if (!lock) return state_refusal(lock.error().message);
   lock_ = std::make_unique<journal::StateLock>(std::move(*lock));
   RMGR_CRASH_POINT("start.locked");
-  if (auto reserve = journal::ensure_reserve(state); !reserve) notices_.push_back(reserve.error().message);
-
+  auto reserve = journal::ensure_reserve(state);
   RMGR_CRASH_POINT("start.reserved");
   journal::OpenOptions open;
   open.path = state + "/journal.db";
@@ -83,6 +82,16 @@ std::optional<StartRefusal> Assembly::open_state(const AssemblyInput& input) {
   open.installation = random_uuid();
   open.machine = machine_id();
   auto opened = journal::Journal::open(open);
+  if (!opened && opened.error().code == domain::ErrorCode::full && reserve) {
+    // What runs must be adopted, and ended when it is over, on a full disk too.
+    reserve = opened.error();
+    if (journal::give_up_reserve(state)) opened = journal::Journal::open(open);
+  }
+  if (!reserve && reserve.error().code == domain::ErrorCode::full) {
+    reserve_missing_ = reserve.error().message;
+  } else if (!reserve) {
+    notices_.push_back(reserve.error().message);
+  }
   if (!opened) return state_refusal(opened.error().message);
   journal_ = std::move(*opened);
   RMGR_CRASH_POINT("start.journal_opened");
@@ -213,6 +222,7 @@ std::optional<StartRefusal> Assembly::start_engine(const AssemblyInput& input) {
   world_->connect(*engine_);
   if (auto started = engine_->start(std::move(*policies)); !started)
     return state_refusal(started.error().message);
+  if (reserve_missing_) engine_->on_reserve({.held = false, .message = *reserve_missing_});
   RMGR_CRASH_POINT("start.engine_started");
   return std::nullopt;
 }

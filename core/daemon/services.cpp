@@ -65,6 +65,7 @@ Result<domain::ProcessIdentity> ProcessBridge::spawn_held(plugin::Call&,
   spec.directory = request.directory;
   spec.uid = request.uid;
   spec.gid = request.gid;
+  spec.time_limit = request.time_limit;
   spec.limits = {request.cpu_milli, request.memory_bytes, request.pids};
   spec.nice = request.nice;
   spec.no_new_privileges = request.no_new_privileges;

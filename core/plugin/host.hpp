@@ -48,6 +48,7 @@ struct ProcessRequest {
   std::vector<std::string> argv, environment;
   std::string directory;
   std::optional<std::uint32_t> uid, gid;
+  domain::Millis time_limit{0};  // 0: none
   std::int64_t cpu_milli = 0, memory_bytes = 0, pids = 0;
   int nice = 0;
   bool no_new_privileges = false;

@@ -111,6 +111,7 @@ rmgr_status RMGR_CALL spawn_held(void* ctx, const rmgr_call* context, const rmgr
     ProcessRequest request;
     request.key = view_of(spec->key);
     request.directory = view_of(spec->directory);
+    request.time_limit = domain::Millis{spec->time_limit_ms};
     if (!copy_texts(spec->argv, spec->argc, request.argv) || request.argv.empty() ||
         !request.argv.front().starts_with('/'))
       return explain(error, bad_request("the arguments must begin with an absolute path and be plain texts"));

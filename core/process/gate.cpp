@@ -86,6 +86,7 @@ Result<void> Gate::launch(const Spec& spec, const std::string& records, const Gr
                                   static_cast<std::uint32_t>(gate_timeout.count()),
                                   static_cast<std::uint32_t>(spec.argv.size()),
                                   static_cast<std::uint32_t>(spec.environment.size()),
+                                  static_cast<std::uint32_t>(spec.time_limit.count()),
                                   static_cast<std::uint32_t>(group.limited.size()),
                                   static_cast<std::uint32_t>(spec.resource_limits.size()),
                                   static_cast<std::uint32_t>(spec.hidden_directories.size()),

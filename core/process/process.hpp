@@ -52,6 +52,7 @@ struct Spec {
   std::string directory;
   std::optional<std::uint32_t> uid;
   std::optional<std::uint32_t> gid;
+  domain::Millis time_limit{0};  // then the shim kills the whole tree; 0: never
   Limits limits;
   int nice = 0;  // 0: as this daemon
   std::vector<ResourceLimit> resource_limits;

@@ -68,6 +68,7 @@ struct LaunchHeader {
   std::uint32_t gate_timeout_ms;
   std::uint32_t argument_count;
   std::uint32_t environment_count;
+  std::uint32_t time_limit_ms;  // from the start to the end of the whole tree; 0: none
   std::uint32_t limited_count;
   std::uint32_t resource_limit_count;
   std::uint32_t hidden_count;

@@ -38,7 +38,8 @@ Provider::Provider(rmgr::Host host, std::string_view config)
       self_(self()),
       accounts_(resolve_accounts(settings_.accounts, self_, system_accounts())),
       able_(host.process().abilities()),
-      ledger_(host.kv()) {}
+      ledger_(host.kv()),
+      hooks_(host) {}
 
 rmgr::Probe Provider::probe(const rmgr::Call& /*call*/, const rmgr::Profile& profile) {
   using rmgr::Readiness;
@@ -54,6 +55,7 @@ rmgr::Probe Provider::probe(const rmgr::Call& /*call*/, const rmgr::Profile& pro
     return {Readiness::unsupported, remedy, ""};
   try {
     read_operator_file(settings_);
+    Hooks::check(settings_.of(profile.policy).hooks);
   } catch (const Error& error) {
     return {Readiness::degraded, error.what(), ""};
   }
@@ -64,8 +66,10 @@ rmgr::Probe Provider::probe(const rmgr::Call& /*call*/, const rmgr::Profile& pro
             ""};
   }
   std::string note;
+  const auto add = [&note](const std::string& clause) { note += (note.empty() ? "" : "; ") + clause; };
   for (const std::string& gap : contained.gaps(self_.name))
-    note += (note.empty() ? "" : "; ") + gap;
+    add(gap);
+  if (const std::string hooks = hooks_.note(profile.policy); !hooks.empty()) add(hooks);
   return {Readiness::ready, "", note};
 }
 
@@ -75,7 +79,9 @@ std::optional<std::string> Provider::prepare(const rmgr::Call& call, const rmgr:
   const std::string runtime(allocation.runtime);
   const Containment contained = containment(allocation.policy);
   contained.check_places(runtime, std::string(allocation.package));
+  const HookSettings& hooks = settings_.of(allocation.policy).hooks;
   if (accounts_.shared) {
+    hooks_.before(call, hooks, subject_of(allocation, self_.uid));
     give_runtime(call, runtime, Account{self_.name, self_.uid, self_.gid}, contained.private_tmp());
     return environment_id(self_.uid, allocation.generation);
   }
@@ -90,6 +96,8 @@ std::optional<std::string> Provider::prepare(const rmgr::Call& call, const rmgr:
                     " runs processes that are not ours; end them and use it for nothing else.");
   }
   RMGR_CRASH_POINT("native.prepare.account_taken");
+  // While nobody but this agent reaches into the directory; what the hook puts there is the job's afterwards.
+  hooks_.before(call, hooks, subject_of(allocation, account.uid));
   give_runtime(call, runtime, account, contained.private_tmp());
   return environment_id(account.uid, allocation.generation);
 }
@@ -173,6 +181,9 @@ void Provider::remove(const rmgr::Call& call, const rmgr::Allocation& allocation
     const auto assignment = ledger_.find(allocation.attempt);
     if (assignment) clear_account(call, assignment->uid);
     RMGR_CRASH_POINT("native.remove.cleared");
+    hooks_.after(call, settings_.of(allocation.policy).hooks,
+                 subject_of(allocation, assignment ? assignment->uid : self_.uid));
+    hooks_.forget(allocation.attempt);
     host_.process().forget(allocation.attempt);
     if (assignment) ledger_.release(*assignment);
   } catch (const Error& error) {
@@ -232,6 +243,15 @@ Account Provider::account_of(const rmgr::Allocation& allocation) const {
     throw Error(Status::invalid, "The attempt's job account is not configured any more.");
   }
   return *account;
+}
+
+HookSubject Provider::subject_of(const rmgr::Allocation& allocation, std::uint32_t uid) const {
+  const auto account = std::find_if(accounts_.pool.begin(), accounts_.pool.end(),
+                                    [uid](const Account& each) { return each.uid == uid; });
+  const std::string name = account != accounts_.pool.end() ? account->name
+                           : uid == self_.uid              ? self_.name
+                                                           : std::to_string(uid);
+  return {allocation.attempt, allocation.policy, allocation.runner_name, allocation.runtime, name};
 }
 
 void Provider::clear_account(const rmgr::Call& call, std::uint32_t uid) const {

@@ -3,6 +3,7 @@
 
 #include "native/accounts.hpp"
 #include "native/containment.hpp"
+#include "native/hooks.hpp"
 #include "native/ledger.hpp"
 #include "native/settings.hpp"
 #include "rmgr/execution_provider.hpp"
@@ -35,6 +36,7 @@ class Provider final : public rmgr::ExecutionProvider {
   [[nodiscard]] Containment containment(std::string_view policy) const {
     return {settings_.of(policy).containment, accounts_, able_};
   }
+  [[nodiscard]] HookSubject subject_of(const rmgr::Allocation& allocation, std::uint32_t uid) const;
   void clear_account(const rmgr::Call& call, std::uint32_t uid) const;
 
   rmgr::Host host_;
@@ -43,6 +45,7 @@ class Provider final : public rmgr::ExecutionProvider {
   Accounts accounts_;
   rmgr::ProcessAbilities able_;
   Ledger ledger_;
+  Hooks hooks_;
 };
 
 }  // namespace native

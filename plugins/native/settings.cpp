@@ -45,7 +45,10 @@ constexpr std::string_view end = R"(
   }
 })";
 
-void read(const Json& json, PolicySettings& settings) { read(json, settings.containment); }
+void read(const Json& json, PolicySettings& settings) {
+  read(json, settings.containment);
+  read(json, settings.hooks);
+}
 
 Settings read(const Json& json) {
   Settings settings;
@@ -66,7 +69,8 @@ Settings read(const Json& json) {
 
 constinit const std::string_view settings_schema =
     Joined<begin, account_properties, comma, environment_properties, comma, containment_properties, comma,
-           policies_property, containment_properties, end_of_policies, end>::text;
+           hook_properties, comma, policies_property, containment_properties, comma, hook_properties,
+           end_of_policies, end>::text;
 
 Settings parse_settings(std::string_view json) {
   try {

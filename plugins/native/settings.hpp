@@ -13,12 +13,14 @@
 #include "native/settings/accounts.hpp"
 #include "native/settings/containment.hpp"
 #include "native/settings/environment.hpp"
+#include "native/settings/hooks.hpp"
 
 namespace native {
 
 // What may differ between policies.
 struct PolicySettings {
   ContainmentSettings containment;
+  HookSettings hooks;
 };
 
 struct Settings {

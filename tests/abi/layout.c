@@ -89,7 +89,7 @@ int main(void) {
   MEMBER(rmgr_private_directory, backing);
   SIZE(rmgr_process_spec);
   MEMBER(rmgr_process_spec, struct_size);
-  MEMBER(rmgr_process_spec, reserved);
+  MEMBER(rmgr_process_spec, time_limit_ms);
   MEMBER(rmgr_process_spec, key);
   MEMBER(rmgr_process_spec, argv);
   MEMBER(rmgr_process_spec, argc);

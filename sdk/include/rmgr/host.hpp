@@ -210,6 +210,9 @@ struct ProcessSpec {
   std::string directory;
   std::optional<std::uint32_t> uid;  // none: the daemon's own account
   std::optional<std::uint32_t> gid;
+  // The whole tree is killed this long after its start, whether a daemon runs or not. Zero: never. At most 49
+  // days.
+  Millis time_limit{0};
   // What contains the tree; what cannot be enforced refuses the process. 0 and empty: nothing is asked for.
   std::int64_t cpu_milli = 0;
   std::int64_t memory_bytes = 0;
@@ -266,6 +269,7 @@ class Process {
     const std::vector<rmgr_str> environment = detail::views(spec.environment);
     rmgr_process_spec abi{};
     abi.struct_size = detail::size_of<rmgr_process_spec>();
+    abi.time_limit_ms = static_cast<std::uint32_t>(spec.time_limit.count());
     abi.key = to_abi(spec.key);
     abi.argv = argv.data();
     abi.argc = argv.size();

@@ -42,6 +42,7 @@ constexpr std::array owners{
     Owner{"fmt/", "core/observe/"},
     Owner{"curl/", "plugins/support/http/"},
     Owner{"boost/asio", "core/daemon/"},
+    Owner{"boost/beast", "plugins/support/engine/"},
     Owner{"CLI/", "core/cli/"},
 };
 

@@ -82,7 +82,7 @@ struct Case {
   [[nodiscard]] std::vector<std::string> gaps() const { return made().gaps("ci-agent"); }
 };
 
-TEST(Containment, WhatCannotBeEnforcedIsRefusedWithItsRemedy) {
+TEST(ContainmentRules, WhatCannotBeEnforcedIsRefusedWithItsRemedy) {
   Case one;
   one.profile.cpu_milli = 1000;
   one.profile.memory_bytes = 1 << 30;
@@ -112,7 +112,7 @@ TEST(Containment, WhatCannotBeEnforcedIsRefusedWithItsRemedy) {
   EXPECT_THAT(own.refusal(), HasSubstr("need a mount namespace"));
 }
 
-TEST(Containment, WhatNothingProtectsIsListed) {
+TEST(ContainmentRules, WhatNothingProtectsIsListed) {
   Case one;
   EXPECT_THAT(one.gaps(), IsEmpty());
   one.settings.private_tmp = false;
@@ -130,7 +130,7 @@ TEST(Containment, WhatNothingProtectsIsListed) {
   EXPECT_THAT(shared.gaps()[1], HasSubstr("outlives its job"));
 }
 
-TEST(Containment, PrivateDirectoriesAreTheDefaultForJobAccounts) {
+TEST(ContainmentRules, PrivateDirectoriesAreTheDefaultForJobAccounts) {
   Case one;
   EXPECT_TRUE(one.made().private_tmp());
   one.accounts.shared = true;
@@ -139,7 +139,7 @@ TEST(Containment, PrivateDirectoriesAreTheDefaultForJobAccounts) {
   EXPECT_TRUE(one.made().private_tmp());
 }
 
-TEST(Containment, AJobMustSeeItsRuntimeAndItsPackage) {
+TEST(ContainmentRules, AJobMustSeeItsRuntimeAndItsPackage) {
   testing::Directory directory;  // below /tmp
   const std::string runtime = directory.path() + "/runtime";
   fs::create_directories(runtime);
@@ -163,7 +163,7 @@ TEST(Containment, AJobMustSeeItsRuntimeAndItsPackage) {
   EXPECT_EQ(status_of([&] { one.made().check_places(runtime, "/usr"); }), Status::ok);
 }
 
-TEST(Containment, EverythingThatIsAskedForReachesTheProcess) {
+TEST(ContainmentRules, EverythingThatIsAskedForReachesTheProcess) {
   Case one;
   one.profile.cpu_milli = 1500;
   one.profile.memory_bytes = 1 << 30;

@@ -126,6 +126,7 @@ rmgr_status FakeHost::spawn(void* ctx, const rmgr_call*, const rmgr_process_spec
     real.directory = spawned.directory;
     if (spec->uid >= 0) real.uid = static_cast<std::uint32_t>(spec->uid);
     if (spec->gid >= 0) real.gid = static_cast<std::uint32_t>(spec->gid);
+    real.time_limit = Millis(spec->time_limit_ms);
     const auto held = self.processes_->spawn_held(real);
     if (!held) return explain(held.error(), error);
     made = {held->pid, held->start_token, held->boot_id.str()};

@@ -62,6 +62,29 @@ TEST_P(TreeTest, StopForcesWhatDoesNotListen) {
   EXPECT_EQ(host_->inspect("a", identity)->signal, SIGKILL);
 }
 
+// No daemon is needed for it.
+TEST_P(TreeTest, WhatIsOverItsTimeLimitEndsWithItsTree) {
+  Spec spec =
+      shell("a", std::string(daemonize) + "trap '' TERM; echo $$ > pid; while :; do sleep 0.05; done");
+  spec.time_limit = Millis(1'000);
+  const ProcessIdentity identity = start(spec);
+  const std::int64_t left_behind = read_pid(work_ + "/daemon.pid");
+  host_.reset();
+  ASSERT_TRUE(eventually([&] { return !alive(identity.pid); }));
+  EXPECT_FALSE(alive(left_behind));
+  EXPECT_FALSE(alive(read_pid(work_ + "/pid")));
+  host_ = make_host();
+  const State end = wait_end("a", identity);
+  EXPECT_EQ(end.phase, Phase::exited);
+  EXPECT_EQ(end.signal, SIGKILL);
+}
+
+TEST_P(TreeTest, WhatEndsWithinItsTimeLimitIsLeftAlone) {
+  Spec spec = shell("a", "sleep 0.2; exit 5");
+  spec.time_limit = Millis(60'000);
+  EXPECT_EQ(wait_end("a", start(spec)).exit_code, 5);
+}
+
 TEST_P(TreeTest, StopReachesAStoppedShimAndAStoppedChild) {
   const ProcessIdentity identity =
       start(shell("a", "echo $$ > pid; trap 'exit 6' TERM; while :; do sleep 0.05; done"));

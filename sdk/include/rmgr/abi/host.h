@@ -123,7 +123,7 @@ typedef struct rmgr_private_directory {
 
 typedef struct rmgr_process_spec {
   uint32_t struct_size;
-  uint32_t reserved;
+  uint32_t time_limit_ms; /* the shim kills the whole tree this long after the start, daemon or not; 0: never */
   rmgr_str key; /* names the exit record and the cgroup: the attempt id */
   const rmgr_str *argv; /* argv[0] is an absolute path */
   size_t argc;

@@ -63,6 +63,7 @@ class ProcessService {
     ProcessSpec wanted;
     wanted.key = from_abi(spec.key);
     wanted.directory = from_abi(spec.directory);
+    wanted.time_limit = Millis{spec.time_limit_ms};
     const bool sound = copy(world, spec.argv, spec.argc, wanted.argv) &&
                        copy(world, spec.environment, spec.environment_count, wanted.environment) &&
                        account(spec.uid, wanted.uid) && account(spec.gid, wanted.gid) &&

@@ -1,0 +1,230 @@
+#include "support/engine/client.hpp"
+
+#include <array>
+#include <charconv>
+
+#include "support/engine/json.hpp"
+
+namespace plugins::engine {
+namespace {
+
+using rmgr::Call;
+using rmgr::Error;
+using rmgr::Status;
+
+// Everything that is asked for exists in all of these.
+constexpr int api_major = 1;
+constexpr int oldest_minor = 24;
+constexpr int newest_minor = 47;
+
+constexpr std::chrono::seconds connect_patience{10};
+constexpr std::size_t most_output = std::size_t{64} << 10;
+
+// The minor of "1.N".
+std::optional<int> minor_of(std::string_view version) {
+  if (!version.starts_with("1.")) return std::nullopt;
+  version.remove_prefix(2);
+  int minor = 0;
+  const auto read = std::from_chars(version.data(), version.data() + version.size(), minor);
+  if (read.ec != std::errc() || minor < 0) return std::nullopt;
+  return minor;
+}
+
+bool succeeded(const Response& answer) { return answer.status >= 200 && answer.status < 300; }
+
+Request request(std::string method, std::string target) {
+  Request made;
+  made.method = std::move(method);
+  made.target = std::move(target);
+  return made;
+}
+
+Request posting(std::string target, std::string json) {
+  Request made = request("POST", std::move(target));
+  made.content_type = "application/json";
+  made.body = std::move(json);
+  return made;
+}
+
+}  // namespace
+
+void Attached::write(std::string_view text, const Call& call) {
+  const Waiter waiter(call);
+  stream_->write_all(text, waiter);
+  stream_->finish_writing(waiter);
+}
+
+bool Attached::await(std::string_view word, const Call& call) {
+  const Waiter waiter(call);
+  std::array<char, 4096> buffer{};
+  std::size_t total = rest_.size();
+  while (rest_.find(word) == std::string::npos) {
+    if (total > most_output) return false;
+    const std::size_t count = stream_->read_some(buffer, waiter);
+    if (count == 0) return false;
+    total += count;
+    rest_.append(buffer.data(), count);
+  }
+  return true;
+}
+
+std::unique_ptr<Stream> Client::open(const Waiter& waiter) const {
+  const Waiter connecting(waiter.call(), connect_patience);
+  return open_stream(options_.address, options_.tls ? &*options_.tls : nullptr, connecting);
+}
+
+// A new engine may stand behind the same address, so whatever fails makes its version a question again.
+void Client::forget_api() {
+  const std::lock_guard lock(mutex_);
+  api_.clear();
+}
+
+Version Client::version(const Call& call) {
+  const Waiter waiter(call);
+  const auto stream = open(waiter);
+  const Response answer = exchange(*stream, request("GET", "/version"), waiter);
+  if (!succeeded(answer)) throw refused("tell its version", answer);
+  return read_version(answer.body);
+}
+
+std::string Client::api(const Call& call) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!api_.empty()) return api_;
+  }
+  const Version theirs = version(call);
+  const auto newest = minor_of(theirs.api);
+  const int oldest = minor_of(theirs.oldest_api).value_or(0);
+  if (!newest || *newest < oldest_minor || oldest > newest_minor) {
+    throw Error(Status::unsupported,
+                "The container engine speaks API versions " + presentable(theirs.oldest_api) + " to " +
+                    presentable(theirs.api) + ", and this agent 1." + std::to_string(oldest_minor) +
+                    " to 1." + std::to_string(newest_minor) + "; use another version of one of them.");
+  }
+  const std::lock_guard lock(mutex_);
+  api_ = "/v" + std::to_string(api_major) + "." + std::to_string(std::min(*newest, newest_minor));
+  return api_;
+}
+
+std::string Client::versioned(const Call& call, const std::string& path) { return api(call) + path; }
+
+Response Client::send(const Call& call, Request request, const Sink& sink) {
+  request.target = versioned(call, request.target);
+  try {
+    const Waiter waiter(call);
+    const auto stream = open(waiter);
+    return exchange(*stream, request, waiter, sink);
+  } catch (const Error&) {
+    forget_api();
+    throw;
+  }
+}
+
+Info Client::info(const Call& call) {
+  const Response answer = send(call, request("GET", "/info"));
+  if (!succeeded(answer)) throw refused("describe itself", answer);
+  return read_info(answer.body);
+}
+
+std::string Client::create_container(const Call& call, const std::string& name, const ContainerSpec& spec) {
+  const Response answer =
+      send(call, posting("/containers/create?name=" + percent_encode(name), write_container(spec)));
+  if (!succeeded(answer)) throw refused("create the container " + name, answer);
+  return read_id(answer.body);
+}
+
+std::optional<Container> Client::inspect_container(const Call& call, const std::string& reference) {
+  const Response answer = send(call, request("GET", "/containers/" + percent_encode(reference) + "/json"));
+  if (answer.status == 404) return std::nullopt;
+  if (!succeeded(answer)) throw refused("show a container", answer);
+  return read_container(answer.body);
+}
+
+std::vector<Listed> Client::list_containers(const Call& call, const Labels& labels) {
+  const Response answer = send(call, request("GET", "/containers/json?all=true&filters=" +
+                                                        percent_encode(write_label_filter(labels))));
+  if (!succeeded(answer)) throw refused("list its containers", answer);
+  return read_containers(answer.body);
+}
+
+bool Client::start_container(const Call& call, const std::string& id) {
+  const Response answer = send(call, request("POST", "/containers/" + percent_encode(id) + "/start"));
+  if (answer.status == 304) return false;
+  if (!succeeded(answer)) throw refused("start a container", answer);
+  return true;
+}
+
+void Client::stop_container(const Call& call, const std::string& id, int seconds) {
+  const Response answer =
+      send(call, request("POST", "/containers/" + percent_encode(id) + "/stop?t=" + std::to_string(seconds)));
+  const bool gone = answer.status == 304 || answer.status == 404;
+  if (!gone && !succeeded(answer)) throw refused("stop a container", answer);
+}
+
+void Client::kill_container(const Call& call, const std::string& id) {
+  const Response answer =
+      send(call, request("POST", "/containers/" + percent_encode(id) + "/kill?signal=SIGKILL"));
+  // 409: it does not run.
+  const bool gone = answer.status == 404 || answer.status == 409;
+  if (!gone && !succeeded(answer)) throw refused("kill a container", answer);
+}
+
+void Client::wait_container(const Call& call, const std::string& id) {
+  const Response answer = send(call, request("POST", "/containers/" + percent_encode(id) + "/wait"));
+  if (answer.status == 404) return;
+  if (!succeeded(answer)) throw refused("wait for a container", answer);
+  read_status_code(answer.body);
+}
+
+void Client::remove_container(const Call& call, const std::string& id) {
+  const Response answer =
+      send(call, request("DELETE", "/containers/" + percent_encode(id) + "?force=true&v=true"));
+  if (answer.status != 404 && !succeeded(answer)) throw refused("remove a container", answer);
+}
+
+void Client::put_archive(const Call& call, const std::string& id, const std::string& path,
+                         const std::function<void(const Emit&)>& archive) {
+  Request made =
+      request("PUT", "/containers/" + percent_encode(id) + "/archive?path=" + percent_encode(path));
+  made.content_type = "application/x-tar";
+  made.stream = archive;
+  const Response answer = send(call, std::move(made));
+  if (!succeeded(answer)) throw refused("copy files into a container", answer);
+}
+
+Attached Client::attach(const Call& call, const std::string& id) {
+  const std::string target = versioned(
+      call, "/containers/" + percent_encode(id) + "/attach?stream=1&stdin=1&stdout=1&stderr=0&logs=0");
+  const Waiter waiter(call);
+  auto stream = open(waiter);
+  std::string rest;
+  const Response answer = upgrade(*stream, request("POST", target), waiter, rest);
+  if (answer.status != 101 && answer.status != 200) throw refused("attach to a container", answer);
+  return {std::move(stream), std::move(rest)};
+}
+
+std::string Client::create_network(const Call& call, const std::string& name, const Labels& labels) {
+  const Response answer = send(call, posting("/networks/create", write_network(name, labels)));
+  if (!succeeded(answer)) throw refused("create the network " + name, answer);
+  return read_id(answer.body);
+}
+
+std::vector<Listed> Client::list_networks(const Call& call, const Labels& labels) {
+  const Response answer =
+      send(call, request("GET", "/networks?filters=" + percent_encode(write_label_filter(labels))));
+  if (!succeeded(answer)) throw refused("list its networks", answer);
+  return read_networks(answer.body);
+}
+
+void Client::remove_network(const Call& call, const std::string& id) {
+  const Response answer = send(call, request("DELETE", "/networks/" + percent_encode(id)));
+  if (answer.status != 404 && !succeeded(answer)) throw refused("remove a network", answer);
+}
+
+std::vector<std::string> Client::list_volumes(const Call& call) {
+  const Response answer = send(call, request("GET", "/volumes"));
+  if (!succeeded(answer)) throw refused("list its volumes", answer);
+  return read_volumes(answer.body);
+}
+
+}  // namespace plugins::engine

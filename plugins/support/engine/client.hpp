@@ -1,0 +1,91 @@
+// A client of one container engine, Docker Engine or Podman, over the API that both serve. It logs nothing.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "rmgr/call.hpp"
+#include "support/engine/exchange.hpp"
+#include "support/engine/failure.hpp"
+#include "support/engine/model.hpp"
+#include "support/engine/stream.hpp"
+
+namespace plugins::engine {
+
+struct Options {
+  Address address;
+  std::optional<Tls> tls;
+};
+
+// The other end of a container's standard streams.
+class Attached {
+ public:
+  Attached(std::unique_ptr<Stream> stream, std::string rest)
+      : stream_(std::move(stream)), rest_(std::move(rest)) {}
+  // Sends `text` and nothing after it.
+  void write(std::string_view text, const rmgr::Call& call);
+  // Reads until the container has said `word`; false if its output ended, or went on too long, before.
+  bool await(std::string_view word, const rmgr::Call& call);
+
+ private:
+  std::unique_ptr<Stream> stream_;
+  std::string rest_;
+};
+
+// Thread-safe; each call uses a connection of its own. Everything throws rmgr::Error: NoConnection, Refused,
+// or unreachable, bad_response, cancelled, deadline. A reference is an id or a name of ours.
+class Client {
+ public:
+  explicit Client(Options options) : options_(std::move(options)) {}
+
+  [[nodiscard]] const Address& address() const { return options_.address; }
+
+  Version version(const rmgr::Call& call);
+  Info info(const rmgr::Call& call);
+
+  // Answers the id. Refused with 409 where the name is taken.
+  std::string create_container(const rmgr::Call& call, const std::string& name, const ContainerSpec& spec);
+  // Nothing if there is none; every other doubt is an error.
+  std::optional<Container> inspect_container(const rmgr::Call& call, const std::string& reference);
+  // All of them, also those that do not run, that bear every label.
+  std::vector<Listed> list_containers(const rmgr::Call& call, const Labels& labels);
+  // False if it ran already.
+  bool start_container(const rmgr::Call& call, const std::string& id);
+  // Asks it to end, and kills it after `seconds`. Well if it does not run or is not there.
+  void stop_container(const rmgr::Call& call, const std::string& id, int seconds);
+  void kill_container(const rmgr::Call& call, const std::string& id);
+  // Until it does not run.
+  void wait_container(const rmgr::Call& call, const std::string& id);
+  // With its anonymous volumes, also while it runs. Well if it is not there.
+  void remove_container(const rmgr::Call& call, const std::string& id);
+  // Unpacks a tar archive at `path`, which must be a directory in the container.
+  void put_archive(const rmgr::Call& call, const std::string& id, const std::string& path,
+                   const std::function<void(const Emit&)>& archive);
+  Attached attach(const rmgr::Call& call, const std::string& id);
+
+  std::string create_network(const rmgr::Call& call, const std::string& name, const Labels& labels);
+  std::vector<Listed> list_networks(const rmgr::Call& call, const Labels& labels);
+  void remove_network(const rmgr::Call& call, const std::string& id);
+  // The names of all volumes.
+  std::vector<std::string> list_volumes(const rmgr::Call& call);
+
+  std::optional<Image> inspect_image(const rmgr::Call& call, const std::string& reference);
+  // `credential`: what write_credential made; empty: none. Refused as pull_refused says it.
+  void pull_image(const rmgr::Call& call, const std::string& reference, const std::string& credential);
+
+ private:
+  Response send(const rmgr::Call& call, Request request, const Sink& sink = {});
+  std::string versioned(const rmgr::Call& call, const std::string& path);
+  std::unique_ptr<Stream> open(const Waiter& waiter) const;
+  std::string api(const rmgr::Call& call);
+  void forget_api();
+
+  Options options_;
+  std::mutex mutex_;
+  std::string api_;  // the version that is spoken, once it is negotiated
+};
+
+}  // namespace plugins::engine

@@ -1,0 +1,24 @@
+// A directory as a tar archive, streamed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "rmgr/call.hpp"
+#include "support/engine/exchange.hpp"
+
+namespace plugins::engine {
+
+struct TarOptions {
+  std::string prefix;     // the directory of the archive that everything goes into, without slashes around it
+  std::uint32_t uid = 0;  // the owner of every entry
+  std::uint32_t gid = 0;
+};
+
+// Emits directories, regular files and symbolic links below `directory` in the pax format; hard links become
+// files, anything else is refused. No link is followed, and nothing is emitted of a file beyond the size that
+// it had when it was opened. Throws rmgr::Error.
+void write_tar(const rmgr::Call& call, const std::string& directory, const TarOptions& options,
+               const Emit& emit);
+
+}  // namespace plugins::engine
