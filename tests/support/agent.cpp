@@ -194,7 +194,9 @@ bool Agent::start(std::chrono::milliseconds limit) {
       pid_ = -1;
       return false;
     }
-    if (json::parse(status_json(), nullptr, false).is_object()) return true;
+    const json said = json::parse(status_json(), nullptr, false);
+    // Without an agent `status` tells of the state directory instead.
+    if (said.is_object() && said.value("running", true)) return true;
     std::this_thread::sleep_for(std::chrono::milliseconds(30));
   }
   return false;
