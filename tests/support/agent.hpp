@@ -48,8 +48,9 @@ struct AttemptView {
   std::string id, policy, state, outcome, reason, pending;
   std::int64_t pid = 0;
   std::optional<std::int64_t> exit_code;
-  bool clean_exit = false;
+  bool clean_exit = false, out_of_memory = false;
   bool owes_deregistration = false;
+  std::int64_t changed_at_ms = 0;
   std::int64_t demand_seen_ms = 0, package_acquired_ms = 0, materialized_ms = 0, prepared_ms = 0,
                registered_ms = 0, held_ms = 0, started_ms = 0;
 };

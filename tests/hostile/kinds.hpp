@@ -1,0 +1,24 @@
+// The hostile jobs: what each tries, what stops it, and what the agent must report of it.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace hostile {
+
+struct Kind {
+  std::string name;  // of rmgr-hostile
+  std::string tries;
+  std::string stopped_by;
+  std::vector<std::string> outcomes;  // "outcome/reason", any of these
+  std::vector<std::pair<std::string, std::string>> timeouts = {};
+  std::string limits = {};  // YAML of the provider's configuration, from a comma on
+  bool small_disk = false;  // its runtimes are on a filesystem of 64 MiB
+  bool victim = false;      // another job runs beside it
+  bool out_of_memory = false;
+};
+
+const std::vector<Kind>& kinds();
+
+}  // namespace hostile
