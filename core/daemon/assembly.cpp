@@ -43,17 +43,6 @@ std::string architecture() {
   return machine.rfind("arm", 0) == 0 ? "arm" : "x64";
 }
 
-// A directory of our own in the unified hierarchy, so that a runner's whole tree can be ended at once; empty
-// where the kernel or the machine's owner does not let us.
-std::string own_cgroup(const domain::InstallationId& installation) {
-  for (const char* root : {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"}) {
-    if (::access((std::string(root) + "/cgroup.procs").c_str(), W_OK) != 0) continue;
-    std::string path = std::string(root) + "/runner-manager-" + installation.str().substr(0, 8);
-    if (::mkdir(path.c_str(), 0755) == 0 || errno == EEXIST) return path;
-  }
-  return {};
-}
-
 }  // namespace
 
 Assembly::~Assembly() { shut_down(); }
@@ -114,7 +103,7 @@ std::optional<StartRefusal> Assembly::open_state(const AssemblyInput& input) {
   process::Options options;
   options.shim = input.program_directory + "/rmgr-shim";
   options.record_directory = state + "/processes";
-  options.cgroup_root = own_cgroup(journal_->installation());
+  options.cgroups = process::own_cgroups("runner-manager-" + journal_->installation().str().substr(0, 8));
   const auto post = input.post;
   auto processes = process::ProcessHost::create(options, [this, post](std::string key) {
     post([this, id = domain::AttemptId(std::move(key))] {

@@ -37,6 +37,7 @@ Provider::Provider(rmgr::Host host, std::string_view config)
       settings_(parse_settings(config)),
       self_(self()),
       accounts_(resolve_accounts(settings_.accounts, self_, system_accounts())),
+      able_(host.process().abilities()),
       ledger_(host.kv()),
       hooks_(host) {}
 
@@ -49,13 +50,9 @@ rmgr::Probe Provider::probe(const rmgr::Call& /*call*/, const rmgr::Profile& pro
     return {Readiness::disk_quota_unavailable,
             "Native runners have no disk limit; remove it from the policy or use a container provider.", ""};
   }
-  if (profile.cpu_milli != 0 || profile.memory_bytes != 0 || profile.pids != 0) {
-    return {Readiness::unsupported,
-            "Native runners have no CPU, memory or process limits; remove them from the policy or use a "
-            "container "
-            "provider.",
-            ""};
-  }
+  const Containment contained = containment(profile.policy);
+  if (std::string remedy = contained.refusal(profile); !remedy.empty())
+    return {Readiness::unsupported, remedy, ""};
   try {
     read_operator_file(settings_);
     Hooks::check(settings_.of(profile.policy).hooks);
@@ -68,11 +65,11 @@ rmgr::Probe Provider::probe(const rmgr::Call& /*call*/, const rmgr::Profile& pro
                 " job accounts are in use; add accounts to run_as or wait for a runner to end.",
             ""};
   }
-  std::string note = hooks_.note(profile.policy);
-  if (accounts_.shared) {
-    note = "jobs can read this agent's credentials and each other's secrets, because all run as " +
-           self_.name + (note.empty() ? "" : "; " + note);
-  }
+  std::string note;
+  const auto add = [&note](const std::string& clause) { note += (note.empty() ? "" : "; ") + clause; };
+  for (const std::string& gap : contained.gaps(self_.name))
+    add(gap);
+  if (const std::string hooks = hooks_.note(profile.policy); !hooks.empty()) add(hooks);
   return {Readiness::ready, "", note};
 }
 
@@ -80,10 +77,12 @@ std::optional<std::string> Provider::prepare(const rmgr::Call& call, const rmgr:
   read_operator_file(settings_);  // an invalid file stops a launch before anything is registered
   listener_of(std::string(allocation.package));
   const std::string runtime(allocation.runtime);
+  const Containment contained = containment(allocation.policy);
+  contained.check_places(runtime, std::string(allocation.package));
   const HookSettings& hooks = settings_.of(allocation.policy).hooks;
   if (accounts_.shared) {
     hooks_.before(call, hooks, subject_of(allocation, self_.uid));
-    give_runtime(call, runtime, Account{self_.name, self_.uid, self_.gid});
+    give_runtime(call, runtime, Account{self_.name, self_.uid, self_.gid}, contained.private_tmp());
     return environment_id(self_.uid, allocation.generation);
   }
   const bool known = ledger_.find(allocation.attempt).has_value();
@@ -99,7 +98,7 @@ std::optional<std::string> Provider::prepare(const rmgr::Call& call, const rmgr:
   RMGR_CRASH_POINT("native.prepare.account_taken");
   // While nobody but this agent reaches into the directory; what the hook puts there is the job's afterwards.
   hooks_.before(call, hooks, subject_of(allocation, account.uid));
-  give_runtime(call, runtime, account);
+  give_runtime(call, runtime, account, contained.private_tmp());
   return environment_id(account.uid, allocation.generation);
 }
 
@@ -115,6 +114,7 @@ rmgr::ProcessIdentity Provider::hold(const rmgr::Call& call, const rmgr::Allocat
     spec.uid = account.uid;
     spec.gid = account.gid;
   }
+  containment(allocation.policy).apply(allocation.profile, spec.directory, spec);
   return host_.process().spawn_held(call, spec);
 }
 

@@ -30,11 +30,25 @@ constexpr std::string_view comma = ",";
 constexpr std::string_view begin = R"({
   "type": "object",
   "properties": {)";
+constexpr std::string_view policies_property = R"(
+    "policies": {
+      "type": "object",
+      "description": "by the name of a policy: keys of this provider that it has otherwise",
+      "additionalProperties": {
+        "type": "object",
+        "properties": {)";
+constexpr std::string_view end_of_policies = R"(
+        }
+      }
+    })";
 constexpr std::string_view end = R"(
   }
 })";
 
-void read(const Json& json, PolicySettings& settings) { read(json, settings.hooks); }
+void read(const Json& json, PolicySettings& settings) {
+  read(json, settings.containment);
+  read(json, settings.hooks);
+}
 
 Settings read(const Json& json) {
   Settings settings;
@@ -54,7 +68,9 @@ Settings read(const Json& json) {
 }  // namespace
 
 constinit const std::string_view settings_schema =
-    Joined<begin, account_properties, comma, environment_properties, comma, hook_properties, end>::text;
+    Joined<begin, account_properties, comma, environment_properties, comma, containment_properties, comma,
+           hook_properties, comma, policies_property, containment_properties, comma, hook_properties,
+           end_of_policies, end>::text;
 
 Settings parse_settings(std::string_view json) {
   try {

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "native/settings/accounts.hpp"
+#include "native/settings/containment.hpp"
 #include "native/settings/environment.hpp"
 #include "native/settings/hooks.hpp"
 
@@ -18,6 +19,7 @@ namespace native {
 
 // What may differ between policies.
 struct PolicySettings {
+  ContainmentSettings containment;
   HookSettings hooks;
 };
 

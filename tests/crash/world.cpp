@@ -72,6 +72,7 @@ class World {
       setup.provider_more = ", hooks: {before: {command: [" + directory_ / "before" +
                             "]}, after: {command: [" + directory_ / "after" + "]}}";
     }
+    policy.profile = {{"cpu", "2"}, {"memory", "1GiB"}, {"pids", "512"}};
     if (order_.story == "slots") {
       policy.workspace = "persistent";
       policy.max = 1;
@@ -141,6 +142,11 @@ class World {
     if (!agent_.ended()) return fail("the daemon did not end");
     stand_up();
     if (agent_.terminate(seconds(30)) != 0) fail("the daemon did not end with 0");
+  }
+
+  void check_cgroups() {
+    for (const std::string& left : agent_.cgroup_directories())
+      fail("left in a cgroup hierarchy: " + left);
   }
 
   // It takes long enough for a kill to find it at work.
@@ -292,6 +298,7 @@ class World {
     }
     check_processes();
     check_hooks();
+    check_cgroups();
     if (testkit::contents("/proc/self/mounts").find(directory_.path()) != std::string::npos)
       fail("mounts left");
     for (const std::string& place : {agent_.state() + "/packages/staging", agent_.state() + "/processes"}) {

@@ -14,6 +14,7 @@
 #include "hostile/hearing.hpp"
 #include "hostile/kinds.hpp"
 #include "integration/stage.hpp"
+#include "support/elsewhere.hpp"
 
 namespace hostile {
 namespace {
@@ -45,7 +46,9 @@ class Play {
   explicit Play(const Kind& kind)
       : kind_(kind), stage_(2, [&](testkit::AgentSetup& setup) {
           setup.policies.front().timeouts = kind.timeouts;
-          setup.provider_more = ", hooks: {before: {command: [" + tools_ / "before" + "]}}" + kind.limits;
+          setup.provider_more = ", hooks: {before: {command: [" + tools_ / "before" +
+                                "]}}, private_tmp: " + (kind.shared_tmp ? "false" : "true");
+          setup.policies.front().profile = kind.profile;
         }) {
     fs::copy_file(RMGR_BIN_DIR "/rmgr-hostile", tools_ / "rmgr-hostile");
     std::ofstream(tools_ / "before") << "#!/bin/sh\nset -e\ncp " << tools_ / "rmgr-hostile"
@@ -122,21 +125,23 @@ class Play {
   }
 
   void hostile_job() {
-    stage_.queue(1, "cd ${PWD%%/_work/*}; exec ./hostile " + kind_.name + " " +
+    stage_.queue(1, "cd ${PWD%%/_work/*}; exec ./hostile " + kind_.program + " " +
                         std::to_string(hearing_.port()) + words());
     ++jobs_;
+    std::int64_t concluded_at_ms = 0;
     ASSERT_TRUE(eventually(
         [&] {
           for (const auto& attempt : stage_.agent().attempts()) {
-            if (attempt.id == victim_ || attempt.state != "cleaned") continue;
+            if (attempt.id == victim_ || attempt.outcome.empty()) continue;
+            if (concluded_at_ms == 0) concluded_at_ms = attempt.changed_at_ms;
             hostile_ = attempt;
-            return true;
+            return attempt.state == "cleaned";
           }
           return false;
         },
         std::chrono::seconds(90)));
-    cleaned_after_ms_ =
-        std::max<std::int64_t>(0, hostile_.changed_at_ms - stage_.github()->jobs().back().completed_at_ms);
+    // A look that came too late to see the conclusion itself measures nothing.
+    cleaned_after_ms_ = hostile_.changed_at_ms - concluded_at_ms;
   }
 
   void check_what_it_did() {
@@ -220,6 +225,7 @@ class Play {
   }
 
   const Kind& kind_;
+  const testkit::Elsewhere elsewhere_;
   testkit::TemporaryDirectory tools_;
   Hearing hearing_;
   Stage stage_;

@@ -8,14 +8,16 @@
 namespace hostile {
 
 struct Kind {
-  std::string name;  // of rmgr-hostile
+  std::string name;
+  std::string program;  // the word for rmgr-hostile
   std::string tries;
   std::string stopped_by;
   std::vector<std::string> outcomes;  // "outcome/reason", any of these
   std::vector<std::pair<std::string, std::string>> timeouts = {};
-  std::string limits = {};  // YAML of the provider's configuration, from a comma on
+  std::vector<std::pair<std::string, std::string>> profile = {};
   bool small_disk = false;  // its runtimes are on a filesystem of 64 MiB
   bool victim = false;      // another job runs beside it
+  bool shared_tmp = false;  // jobs have no /tmp of their own
   bool out_of_memory = false;
 };
 

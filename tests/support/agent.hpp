@@ -22,6 +22,7 @@ struct PolicySpec {
   int max = 10;
   std::string workspace = {};                                 // empty: the default
   std::vector<std::pair<std::string, std::string>> timeouts;  // name, duration
+  std::vector<std::pair<std::string, std::string>> profile;   // name, limit
 };
 
 struct AgentSetup {
@@ -48,8 +49,9 @@ struct AttemptView {
   std::string id, policy, state, outcome, reason, pending;
   std::int64_t pid = 0;
   std::optional<std::int64_t> exit_code;
-  bool clean_exit = false, out_of_memory = false;
+  bool clean_exit = false;
   bool owes_deregistration = false;
+  bool out_of_memory = false;
   std::int64_t changed_at_ms = 0;
   std::int64_t demand_seen_ms = 0, package_acquired_ms = 0, materialized_ms = 0, prepared_ms = 0,
                registered_ms = 0, held_ms = 0, started_ms = 0;
@@ -95,12 +97,16 @@ class Agent {
   [[nodiscard]] std::string status_json() const;
   // Without registrations, which the emulator knows.
   [[nodiscard]] Leftovers leftovers() const;
+  // Directories of this installation in any cgroup hierarchy, which a clean end with no attempts leaves none
+  // of.
+  [[nodiscard]] std::vector<std::string> cgroup_directories() const;
   [[nodiscard]] std::int64_t peak_rss_bytes() const;
 
  private:
   void write_configuration() const;
   AgentSetup setup_;
   AccountRange accounts_;
+  mutable std::string installation_;  // as `status` said once
   pid_t pid_ = -1;
 };
 

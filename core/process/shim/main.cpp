@@ -34,7 +34,7 @@ struct Memory {
 };
 
 [[noreturn]] void refuse(wire::Stage stage, int error_number) {
-  const wire::Failure failure{static_cast<std::uint32_t>(stage), error_number};
+  const wire::Failure failure{static_cast<std::uint32_t>(stage), error_number, 0};
   send_frame(gate, wire::Kind::failed, &failure, sizeof failure);
   ::_exit(1);
 }
@@ -164,7 +164,10 @@ void supervise(Tree& tree, int signals, std::int64_t end, std::int64_t& main_end
   const int job = join_cgroup(launch.cgroup);
   DIR* proc = ::opendir("/proc");
   if (proc == nullptr) refuse(wire::Stage::record, errno);
-  Tree tree(proc, job, memory.processes, std::size(memory.processes));
+  int limited[wire::max_limited] = {-1, -1, -1};
+  for (std::size_t i = 0; i < launch.header.limited_count; ++i)
+    limited[i] = open_directory(AT_FDCWD, launch.limited[i], wire::Stage::cgroup);
+  Tree tree(proc, {job, limited[0], limited[1], limited[2]}, memory.processes, std::size(memory.processes));
   send_frame(gate, wire::Kind::ready, nullptr, 0);
 
   // The directory's own name becomes durable while the host makes our identity durable.
@@ -182,13 +185,13 @@ void supervise(Tree& tree, int signals, std::int64_t end, std::int64_t& main_end
   launch.environment[launch.header.environment_count] = memory.release;
   Child child;
   wire::Failure failure{};
-  const bool forked = fork_child(launch, job, child, failure);
+  const bool forked = fork_child(launch, job, limited, child, failure);
   ::explicit_bzero(memory.release, sizeof memory.release);
   if (!forked) refuse(wire::Stage::fork, failure.error_number);
   tree.set_main(child.pid);
   const int unrecorded = record_child(directory, ::dirfd(proc), child.pid, launch.header.uid);
   if (unrecorded != 0) {
-    nothing_ran(tree, directory, signals, {static_cast<std::uint32_t>(wire::Stage::record), unrecorded});
+    nothing_ran(tree, directory, signals, {static_cast<std::uint32_t>(wire::Stage::record), unrecorded, 0});
   }
   const std::int64_t began = boot_ms();
   write_all(child.go, "1", 1);

@@ -125,6 +125,16 @@ void squatter(const Words&) {
     const int fd = ::socket(AF_UNIX, SOCK_STREAM, 0);
     made += ::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ? 1 : 0;
   }
+  // Deeper than a removal that descends would go, behind doors that nobody may open.
+  for (const char* place : {"/tmp/hostile-deep", "/dev/shm/hostile-deep"}) {
+    if (::mkdir(place, 0700) != 0 || ::chdir(place) != 0) continue;
+    for (int depth = 0; depth < 500 && ::mkdir("d", 0777) == 0; ++depth) {
+      write_file("f", "x", 0000);
+      ::mkdir("e", 0000);
+      if (::chdir("d") != 0) break;
+    }
+    ::chmod(place, 0000);
+  }
   note(std::to_string(made) + " names in shared directories");
 }
 

@@ -145,7 +145,7 @@ TEST_P(TreeTest, ForgetLeavesNoTrace) {
   wait_end("a", identity);
   ASSERT_TRUE(host_->forget("a").ok());
   EXPECT_TRUE(std::filesystem::is_empty(directory_.path() + "/records"));
-  EXPECT_TRUE(cgroup_root_.empty() || !exists(cgroup_root_ + "/a"));
+  EXPECT_TRUE(cgroups_.unified.empty() || !exists(cgroups_.unified + "/ours/a"));
 }
 
 TEST_P(TreeTest, ThirtyAtOnceAndNothingLeaks) {
@@ -240,20 +240,21 @@ TEST_F(IdentityTest, OutOfMemoryIsReadFromTheGroup) {
   // Where the unified hierarchy has no memory controller no real group can report it, so a directory of plain
   // files stands in for one.
   const std::string root = directory_.path() + "/group";
-  for (const char* part : {"", "/a", "/a/shim", "/a/job"})
+  for (const char* part : {"", "/ours", "/ours/a", "/ours/a/shim", "/ours/a/job"})
     std::filesystem::create_directory(root + part);
   for (const char* file :
-       {"/cgroup.procs", "/a/shim/cgroup.procs", "/a/job/cgroup.procs", "/a/job/cgroup.kill"})
+       {"/cgroup.procs", "/ours/a/shim/cgroup.procs", "/ours/a/job/cgroup.procs", "/ours/a/job/cgroup.kill"})
     write_text(root + file, "");
-  write_text(root + "/a/cgroup.events", "populated 0\nfrozen 0\n");
-  write_text(root + "/a/job/memory.events", "low 0\nhigh 0\nmax 3\noom 1\noom_kill 1\noom_group_kill 0\n");
-  cgroup_root_ = root;
+  write_text(root + "/ours/a/cgroup.events", "populated 0\nfrozen 0\n");
+  write_text(root + "/ours/a/job/memory.events",
+             "low 0\nhigh 0\nmax 3\noom 1\noom_kill 1\noom_group_kill 0\n");
+  cgroups_ = {"ours", root, {}, {}, {}};
   host_ = make_host();
   const State end = wait_end("a", start(shell("a", "kill -9 $$")));
   EXPECT_EQ(end.signal, SIGKILL);
   EXPECT_TRUE(end.out_of_memory);
-  for (const char* part : {"/a/shim", "/a/job", "/a"})
-    std::filesystem::remove_all(root + part);
+  for (const char* part : {"/shim", "/job", ""})
+    std::filesystem::remove_all(root + "/ours/a" + part);
 }
 
 }  // namespace
