@@ -128,20 +128,31 @@ class Play {
     stage_.queue(1, "cd ${PWD%%/_work/*}; exec ./hostile " + kind_.program + " " +
                         std::to_string(hearing_.port()) + words());
     ++jobs_;
-    std::int64_t concluded_at_ms = 0;
     ASSERT_TRUE(eventually(
         [&] {
           for (const auto& attempt : stage_.agent().attempts()) {
-            if (attempt.id == victim_ || attempt.outcome.empty()) continue;
-            if (concluded_at_ms == 0) concluded_at_ms = attempt.changed_at_ms;
+            if (attempt.id == victim_ || attempt.state != "cleaned") continue;
             hostile_ = attempt;
-            return attempt.state == "cleaned";
+            return true;
           }
           return false;
         },
         std::chrono::seconds(90)));
-    // A look that came too late to see the conclusion itself measures nothing.
-    cleaned_after_ms_ = hostile_.changed_at_ms - concluded_at_ms;
+    cleaned_after_ms_ = logged_at("\"state\":\"cleaned\"") - logged_at("\"event\":\"attempt_concluded\"");
+  }
+
+  // The time of day, in milliseconds, of the log's first line about the hostile attempt that holds `what`.
+  std::int64_t logged_at(const std::string& what) {
+    std::ifstream log(stage_.agent().log_file());
+    for (std::string line; std::getline(log, line);) {
+      if (line.find(hostile_.id) == std::string::npos || line.find(what) == std::string::npos) continue;
+      int hours = 0, minutes = 0, seconds = 0, ms = 0;
+      const std::size_t at = line.find('T');
+      if (at != std::string::npos &&
+          std::sscanf(line.c_str() + at, "T%d:%d:%d.%dZ", &hours, &minutes, &seconds, &ms) == 4)
+        return ((hours * 60LL + minutes) * 60 + seconds) * 1000 + ms;
+    }
+    return 0;
   }
 
   void check_what_it_did() {

@@ -98,7 +98,7 @@ const std::vector<Kind>& kinds() {
        .outcomes = {"completed_job/"}},
       {.name = "closed_doors",
        .program = "closed_doors",
-       .tries = "closes directories, nests them 2,000 deep, makes 20,000 entries",
+       .tries = "closes directories, nests them 1,000 deep, makes 5,000 entries",
        .stopped_by = "removal by handles, as the agent",
        .outcomes = {"completed_job/"}},
   };

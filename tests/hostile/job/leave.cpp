@@ -196,12 +196,12 @@ void closed_doors(const Words&) {
   const int home = ::open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (::fchdir(top) == 0) {
     const std::string name(200, 'd');
-    while (depth < 2'000 && ::mkdir(name.c_str(), 0700) == 0 && ::chdir(name.c_str()) == 0)
+    while (depth < 1'000 && ::mkdir(name.c_str(), 0700) == 0 && ::chdir(name.c_str()) == 0)
       ++depth;
     if (::fchdir(home) != 0) note("lost its way");
   }
   ::mkdir("wide", 0700);
-  for (int at = 0; at < 20'000; ++at)
+  for (int at = 0; at < 5'000; ++at)
     ::close(::open(("wide/" + std::to_string(at)).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0000));
   note(std::to_string(depth) + " levels");
   ::chmod(".", 0000);

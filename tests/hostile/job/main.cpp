@@ -34,6 +34,7 @@ int main(int count, char** words) {
     given[word.substr(0, word.find('='))] = word.substr(word.find('=') + 1);
   }
   hostile::open_report(std::atoi(words[2]));
+  hostile::note("begun");
   kind->second(given);
   hostile::note("over");
   return 0;

@@ -30,8 +30,7 @@ class HooksTest : public ::testing::Test {
   void use_new_host() {
     processes_.reset();
     auto made = agent::process::ProcessHost::create(
-        {.shim = std::string(RMGR_BIN_DIR) + "/rmgr-shim", .record_directory = records_, .cgroup_root = ""},
-        {});
+        {.shim = std::string(RMGR_BIN_DIR) + "/rmgr-shim", .record_directory = records_, .cgroups = {}}, {});
     ASSERT_TRUE(made.ok()) << made.error().message;
     processes_ = std::move(*made);
     host_.use(*processes_);
