@@ -21,8 +21,8 @@ struct PolicySpec {
   int min = 0;
   int max = 10;
   std::string workspace = {};                                 // empty: the default
-  std::vector<std::pair<std::string, std::string>> timeouts;  // name, duration
-  std::vector<std::pair<std::string, std::string>> profile;   // name, limit
+  std::vector<std::pair<std::string, std::string>> timeouts = {};  // name, duration
+  std::vector<std::pair<std::string, std::string>> profile = {};   // name, limit
 };
 
 struct AgentSetup {
