@@ -20,7 +20,7 @@ struct PolicySpec {
   std::vector<std::string> labels = {"demo"};
   int min = 0;
   int max = 10;
-  std::string workspace = {};                                 // empty: the default
+  std::string workspace = {};                                      // empty: the default
   std::vector<std::pair<std::string, std::string>> timeouts = {};  // name, duration
   std::vector<std::pair<std::string, std::string>> profile = {};   // name, limit
 };
