@@ -1,7 +1,6 @@
 // Each hostile job is run by the real agent: it must be denied or ended, reported, cleaned, and followed by a
 // job that finds nothing of it. With RMGR_HOSTILE_FIGURES in the environment a line of figures goes into that
 // file.
-#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 #include "hostile/kinds.hpp"
 #include "integration/stage.hpp"
 #include "support/elsewhere.hpp"
+#include "support/small_disk.hpp"
 
 namespace hostile {
 namespace {
@@ -22,24 +22,6 @@ namespace {
 namespace fs = std::filesystem;
 using integration::eventually;
 using integration::Stage;
-
-// A small filesystem on a directory, for as long as the object lives.
-class SmallDisk {
- public:
-  explicit SmallDisk(std::string directory) : directory_(std::move(directory)) {
-    mounted_ = ::mount("hostile", directory_.c_str(), "tmpfs", 0, "size=64m,nr_inodes=20000,mode=0711") == 0;
-  }
-  ~SmallDisk() {
-    if (mounted_) ::umount2(directory_.c_str(), MNT_DETACH);
-  }
-  SmallDisk(const SmallDisk&) = delete;
-  SmallDisk& operator=(const SmallDisk&) = delete;
-  [[nodiscard]] bool mounted() const { return mounted_; }
-
- private:
-  std::string directory_;
-  bool mounted_ = false;
-};
 
 class Play {
  public:
@@ -60,11 +42,14 @@ class Play {
     fs::create_directory(canary());
     std::ofstream(canary() + "/file") << "untouched";
     fs::permissions(canary() + "/file", fs::perms(0644));
-    if (kind.small_disk) disk_.emplace(stage_.agent().runtimes());
+    if (kind.small_disk) {
+      disk_.emplace(stage_.agent().runtimes(), testkit::SmallDisk::Kind::ext4, 64);
+      fs::permissions(stage_.agent().runtimes(), fs::perms(0711));
+    }
   }
 
   void run() {
-    ASSERT_TRUE(!disk_ || disk_->mounted()) << "a small filesystem could not be mounted";
+    ASSERT_TRUE(!disk_ || disk_->mounted()) << disk_->why_not();
     ASSERT_TRUE(stage_.agent().start());
     daemon_ = stage_.agent().pid();
     stage_.github()->change_settings({.lost_after_ms = 1'500});
@@ -170,8 +155,8 @@ class Play {
   // It gets the account of the hostile one, and must find nothing of it.
   void next_job() {
     stage_.queue(1,
-                 "for each in /tmp/hostile-* /var/tmp/hostile-* /dev/shm/hostile-* /tmp/setuid-left "
-                 "/var/tmp/setuid-left /dev/shm/setuid-left; do if [ -e \"$each\" ]; then exit 9; fi; done; "
+                 "for each in /tmp /var/tmp /dev/shm; do for one in $each/hostile-$(id -u)-*; do "
+                 "if [ -e \"$one\" ] || [ -L \"$one\" ]; then exit 9; fi; done; done; "
                  "echo fine > done; cp done \"$TMPDIR/done\"");
     ++jobs_;
     EXPECT_TRUE(stage_.settles(jobs_, std::chrono::seconds(120)));
@@ -240,7 +225,7 @@ class Play {
   testkit::TemporaryDirectory tools_;
   Hearing hearing_;
   Stage stage_;
-  std::optional<SmallDisk> disk_;
+  std::optional<testkit::SmallDisk> disk_;
   pid_t daemon_ = 0;
   int jobs_ = 0;
   int left_ = 0;

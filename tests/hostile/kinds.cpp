@@ -2,6 +2,8 @@
 
 namespace hostile {
 
+void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
+
 const std::vector<Kind>& kinds() {
   static const std::vector<Kind> all = {
       {.name = "fork_bomb",

@@ -1,6 +1,7 @@
 // The hostile jobs: what each tries, what stops it, and what the agent must report of it.
 #pragma once
 
+#include <ostream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +21,9 @@ struct Kind {
   bool shared_tmp = false;  // jobs have no /tmp of their own
   bool out_of_memory = false;
 };
+
+// GoogleTest names a test by it.
+void PrintTo(const Kind& kind, std::ostream* out);
 
 const std::vector<Kind>& kinds();
 

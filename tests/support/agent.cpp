@@ -65,7 +65,6 @@ AttemptView view_of(const json& row) {
   if (row["exit_code"].is_number()) view.exit_code = row["exit_code"].get<std::int64_t>();
   view.clean_exit = row.value("clean_exit", false);
   view.out_of_memory = row.value("out_of_memory", false);
-  view.changed_at_ms = row.value("changed_at_ms", std::int64_t{0});
   view.owes_deregistration = row.value("owes_deregistration", false);
   const json& times = row["times"];
   view.demand_seen_ms = times.value("demand_seen_ms", std::int64_t{0});

@@ -52,7 +52,6 @@ struct AttemptView {
   bool clean_exit = false;
   bool owes_deregistration = false;
   bool out_of_memory = false;
-  std::int64_t changed_at_ms = 0;
   std::int64_t demand_seen_ms = 0, package_acquired_ms = 0, materialized_ms = 0, prepared_ms = 0,
                registered_ms = 0, held_ms = 0, started_ms = 0;
 };

@@ -25,6 +25,9 @@ void write_file(const std::string& path, const std::string& text, mode_t mode = 
   ::chmod(path.c_str(), mode);
 }
 
+// Tests run side by side, so each account has names of its own.
+std::string hostile_name() { return "/hostile-" + std::to_string(::getuid()) + '-'; }
+
 // A child of init that nobody can tell by session, group, parent, name, environment or directory.
 bool in_a_daemon(const char* name) {
   if (::fork() != 0) return false;
@@ -95,12 +98,13 @@ void setuid_leaver(const Words& words) {
     std::ifstream self("/proc/self/exe", std::ios::binary);
     program.assign(std::istreambuf_iterator<char>(self), {});
   }
-  for (const char* place :
-       {"setuid-left", "/tmp/setuid-left", "/var/tmp/setuid-left", "/dev/shm/setuid-left"}) {
+  for (const std::string& place :
+       {std::string("setuid-left"), "/tmp" + hostile_name() + "setuid",
+        "/var/tmp" + hostile_name() + "setuid", "/dev/shm" + hostile_name() + "setuid"}) {
     write_file(place, program, 06755);
     struct stat info {};
     note(std::string(place) +
-         (::stat(place, &info) == 0 && (info.st_mode & S_ISUID) != 0 ? " left" : " not left"));
+         (::stat(place.c_str(), &info) == 0 && (info.st_mode & S_ISUID) != 0 ? " left" : " not left"));
   }
   const auto runtimes = words.find("runtimes");
   if (runtimes != words.end())
@@ -112,7 +116,7 @@ void squatter(const Words&) {
   for (const std::string place : {"/tmp", "/var/tmp", "/dev/shm"}) {
     for (const char* name :
          {"runner-manager", "rmgr", "clr-debug-pipe", "dotnet-diagnostic", ".dotnet", "npm-cache"}) {
-      const std::string path = place + "/hostile-" + name;
+      const std::string path = place + hostile_name() + name;
       made += ::mkdir(path.c_str(), 0700) == 0 ? 1 : 0;
       write_file(path + "/poison", "x");
       made += ::symlink("/etc/passwd", (path + "-link").c_str()) == 0 ? 1 : 0;
@@ -120,20 +124,20 @@ void squatter(const Words&) {
     }
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
-    const std::string path = place + "/hostile-socket";
+    const std::string path = place + hostile_name() + "socket";
     std::memcpy(address.sun_path, path.c_str(), path.size());
     const int fd = ::socket(AF_UNIX, SOCK_STREAM, 0);
     made += ::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ? 1 : 0;
   }
   // Deeper than a removal that descends would go, behind doors that nobody may open.
-  for (const char* place : {"/tmp/hostile-deep", "/dev/shm/hostile-deep"}) {
-    if (::mkdir(place, 0700) != 0 || ::chdir(place) != 0) continue;
+  for (const std::string& place : {"/tmp" + hostile_name() + "deep", "/dev/shm" + hostile_name() + "deep"}) {
+    if (::mkdir(place.c_str(), 0700) != 0 || ::chdir(place.c_str()) != 0) continue;
     for (int depth = 0; depth < 500 && ::mkdir("d", 0777) == 0; ++depth) {
       write_file("f", "x", 0000);
       ::mkdir("e", 0000);
       if (::chdir("d") != 0) break;
     }
-    ::chmod(place, 0000);
+    ::chmod(place.c_str(), 0000);
   }
   note(std::to_string(made) + " names in shared directories");
 }
