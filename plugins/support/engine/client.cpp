@@ -51,6 +51,10 @@ Request posting(std::string target, std::string json) {
 void Attached::write(std::string_view text, const Call& call) {
   const Waiter waiter(call);
   stream_->write_all(text, waiter);
+}
+
+void Attached::finish_writing(const Call& call) {
+  const Waiter waiter(call);
   stream_->finish_writing(waiter);
 }
 
@@ -108,10 +112,11 @@ std::string Client::api(const Call& call) {
 
 std::string Client::versioned(const Call& call, const std::string& path) { return api(call) + path; }
 
-Response Client::send(const Call& call, Request request, const Sink& sink) {
+Response Client::send(const Call& call, Request request, const Sink& sink,
+                      std::optional<std::chrono::milliseconds> limit) {
   request.target = versioned(call, request.target);
   try {
-    const Waiter waiter(call);
+    const Waiter waiter(call, limit);
     const auto stream = open(waiter);
     return exchange(*stream, request, waiter, sink);
   } catch (const Error&) {
@@ -161,19 +166,27 @@ void Client::stop_container(const Call& call, const std::string& id, int seconds
   if (!gone && !succeeded(answer)) throw refused("stop a container", answer);
 }
 
-void Client::kill_container(const Call& call, const std::string& id) {
-  const Response answer =
-      send(call, request("POST", "/containers/" + percent_encode(id) + "/kill?signal=SIGKILL"));
+void Client::signal_container(const Call& call, const std::string& id, const std::string& signal) {
+  const Response answer = send(
+      call, request("POST", "/containers/" + percent_encode(id) + "/kill?signal=" + percent_encode(signal)));
   // 409: it does not run.
   const bool gone = answer.status == 404 || answer.status == 409;
-  if (!gone && !succeeded(answer)) throw refused("kill a container", answer);
+  if (!gone && !succeeded(answer)) throw refused("signal a container", answer);
 }
 
-void Client::wait_container(const Call& call, const std::string& id) {
-  const Response answer = send(call, request("POST", "/containers/" + percent_encode(id) + "/wait"));
-  if (answer.status == 404) return;
+bool Client::wait_container(const Call& call, const std::string& id, std::chrono::milliseconds limit) {
+  Response answer;
+  try {
+    answer = send(call, request("POST", "/containers/" + percent_encode(id) + "/wait"), {}, limit);
+  } catch (const Error& error) {
+    // The limit was ours as long as the call has time left.
+    if (error.status() != Status::deadline || call.remaining() <= rmgr::Millis{0}) throw;
+    return false;
+  }
+  if (answer.status == 404) return true;
   if (!succeeded(answer)) throw refused("wait for a container", answer);
   read_status_code(answer.body);
+  return true;
 }
 
 void Client::remove_container(const Call& call, const std::string& id) {

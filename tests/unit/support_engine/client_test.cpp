@@ -202,9 +202,9 @@ TEST_F(EngineClient, WhatTheEngineSaysIsBoundedAndWithoutCredentials) {
 TEST_F(EngineClient, StopAndRemoveAreWellWithoutAContainer) {
   Client asking = client();
   asking.stop_container(call_.call(), "c1", 3);
-  asking.kill_container(call_.call(), "c1");
+  asking.signal_container(call_.call(), "c1", "SIGKILL");
   asking.remove_container(call_.call(), "c1");
-  asking.wait_container(call_.call(), "c1");
+  EXPECT_TRUE(asking.wait_container(call_.call(), "c1", milliseconds(60'000)));
   asking.remove_network(call_.call(), "n1");
   EXPECT_THAT(engine_.lines(), ElementsAre("GET /version", "POST /containers/c1/stop?t=3",
                                            "POST /containers/c1/kill?signal=SIGKILL",
@@ -212,6 +212,17 @@ TEST_F(EngineClient, StopAndRemoveAreWellWithoutAContainer) {
                                            "POST /containers/c1/wait", "DELETE /networks/n1"));
   engine_.on("DELETE /containers/c1", {reply(409, R"({"message":"removal is already in progress"})")});
   EXPECT_EQ(error_of([&] { asking.remove_container(call_.call(), "c1"); }).status(), Status::exists);
+}
+
+TEST_F(EngineClient, WaitsForAContainerWithinItsLimit) {
+  engine_.on("POST /containers/c1/wait", {[](const Asked&, const Line& line) { (void)line.hear_all(); }});
+  Client asking = client();
+  EXPECT_FALSE(asking.wait_container(call_.call(), "c1", milliseconds(50)));
+  FakeCall brief(milliseconds(50));
+  EXPECT_EQ(error_of([&] { asking.wait_container(brief.call(), "c1", milliseconds(60'000)); }).status(),
+            Status::deadline);
+  engine_.on("POST /containers/c1/wait", {reply(200, R"({"StatusCode":3,"Error":null})")});
+  EXPECT_TRUE(asking.wait_container(call_.call(), "c1", milliseconds(60'000)));
 }
 
 TEST_F(EngineClient, AttachesWithEitherAnswerAndSendsOneLine) {
@@ -229,7 +240,9 @@ TEST_F(EngineClient, AttachesWithEitherAnswerAndSendsOneLine) {
                  }});
       Client asking = client();
       Attached attached = asking.attach(call_.call(), "c1");
-      attached.write("one line\n", call_.call());
+      attached.write("one ", call_.call());
+      attached.write("line\n", call_.call());
+      attached.finish_writing(call_.call());
       EXPECT_TRUE(attached.await("taken", call_.call())) << head;
       EXPECT_FALSE(attached.await("never", call_.call()));
       const std::lock_guard lock(mutex);
