@@ -77,7 +77,7 @@ Connection Engine::choose(const rmgr::Call& call) {
     if (kept && *kept != one.product + " " + one.address.text()) continue;
     auto client = client_at(one.address);
     try {
-      const std::string product = client->version(call).product;
+      const std::string product = client->ping(call).product;
       if (!one.product.empty() && product != one.product) {
         throw Error(Status::unsupported, "At " + one.address.text() + " answers " + product + " and not " +
                                              one.product + "; correct engine or host.");

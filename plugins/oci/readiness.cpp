@@ -76,6 +76,7 @@ Probe probe_engine(const rmgr::Call& call, Engine& engine, const Settings& setti
                      "The policy's image is no name of an image; correct profile.image.");
   try {
     const Connection connection = engine.connect(call);
+    connection.client->ping(call);  // what is known of it may be from before it ended
     const Info info = connection.client->info(call);
     if (info.os != "linux") {
       return not_ready(

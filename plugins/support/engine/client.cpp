@@ -77,37 +77,66 @@ std::unique_ptr<Stream> Client::open(const Waiter& waiter) const {
   return open_stream(options_.address, options_.tls ? &*options_.tls : nullptr, connecting);
 }
 
-// A new engine may stand behind the same address, so whatever fails makes its version a question again.
-void Client::forget_api() {
+// A new engine may stand behind the same address, so whatever fails makes what it is a question again.
+void Client::forget() {
   const std::lock_guard lock(mutex_);
-  api_.clear();
+  known_ = {};
+}
+
+Response Client::ask(const Call& call, const Request& request) {
+  try {
+    const Waiter waiter(call);
+    const auto stream = open(waiter);
+    return exchange(*stream, request, waiter);
+  } catch (const Error&) {
+    forget();
+    throw;
+  }
+}
+
+Ping Client::ping(const Call& call) {
+  const Response answer = ask(call, request("GET", "/_ping"));
+  if (!succeeded(answer)) throw refused("answer a ping", answer);
+  return {answer.podman ? "podman" : "docker", presentable(answer.api_version)};
 }
 
 Version Client::version(const Call& call) {
-  const Waiter waiter(call);
-  const auto stream = open(waiter);
-  const Response answer = exchange(*stream, request("GET", "/version"), waiter);
+  {
+    const std::lock_guard lock(mutex_);
+    if (known_.version) return *known_.version;
+  }
+  const Response answer = ask(call, request("GET", "/version"));
   if (!succeeded(answer)) throw refused("tell its version", answer);
-  return read_version(answer.body);
+  Version version = read_version(answer.body);
+  const std::lock_guard lock(mutex_);
+  known_.version = version;
+  return version;
 }
 
 std::string Client::api(const Call& call) {
   {
     const std::lock_guard lock(mutex_);
-    if (!api_.empty()) return api_;
+    if (!known_.api.empty()) return known_.api;
   }
-  const Version theirs = version(call);
-  const auto newest = minor_of(theirs.api);
-  const int oldest = minor_of(theirs.oldest_api).value_or(0);
+  std::string theirs = ping(call).api;
+  int oldest = 0;
+  // Only its version says what it does not speak any more, which matters where it is newer than this agent.
+  if (minor_of(theirs).value_or(newest_minor + 1) > newest_minor) {
+    const Version said = version(call);
+    theirs = said.api;
+    oldest = minor_of(said.oldest_api).value_or(0);
+  }
+  const auto newest = minor_of(theirs);
   if (!newest || *newest < oldest_minor || oldest > newest_minor) {
-    throw Error(Status::unsupported,
-                "The container engine speaks API versions " + presentable(theirs.oldest_api) + " to " +
-                    presentable(theirs.api) + ", and this agent 1." + std::to_string(oldest_minor) +
-                    " to 1." + std::to_string(newest_minor) + "; use another version of one of them.");
+    throw Error(Status::unsupported, "The container engine speaks API version " + presentable(theirs) +
+                                         (oldest > 0 ? " down to 1." + std::to_string(oldest) : "") +
+                                         ", and this agent 1." + std::to_string(oldest_minor) + " to 1." +
+                                         std::to_string(newest_minor) +
+                                         "; use another version of one of them.");
   }
   const std::lock_guard lock(mutex_);
-  api_ = "/v" + std::to_string(api_major) + "." + std::to_string(std::min(*newest, newest_minor));
-  return api_;
+  known_.api = "/v" + std::to_string(api_major) + "." + std::to_string(std::min(*newest, newest_minor));
+  return known_.api;
 }
 
 std::string Client::versioned(const Call& call, const std::string& path) { return api(call) + path; }
@@ -120,15 +149,22 @@ Response Client::send(const Call& call, Request request, const Sink& sink,
     const auto stream = open(waiter);
     return exchange(*stream, request, waiter, sink);
   } catch (const Error&) {
-    forget_api();
+    forget();
     throw;
   }
 }
 
 Info Client::info(const Call& call) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (known_.info) return *known_.info;
+  }
   const Response answer = send(call, request("GET", "/info"));
   if (!succeeded(answer)) throw refused("describe itself", answer);
-  return read_info(answer.body);
+  Info info = read_info(answer.body);
+  const std::lock_guard lock(mutex_);
+  known_.info = info;
+  return info;
 }
 
 std::string Client::create_container(const Call& call, const std::string& name, const ContainerSpec& spec) {

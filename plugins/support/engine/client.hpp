@@ -45,6 +45,10 @@ class Client {
 
   [[nodiscard]] const Address& address() const { return options_.address; }
 
+  // Asks each time, and costs next to nothing.
+  Ping ping(const rmgr::Call& call);
+  // What an engine says about itself stays true while it runs, and some take their time to say it; so these
+  // ask once, and again after the engine was away.
   Version version(const rmgr::Call& call);
   Info info(const rmgr::Call& call);
 
@@ -85,11 +89,18 @@ class Client {
   std::string versioned(const rmgr::Call& call, const std::string& path);
   std::unique_ptr<Stream> open(const Waiter& waiter) const;
   std::string api(const rmgr::Call& call);
-  void forget_api();
+  Response ask(const rmgr::Call& call, const Request& request);
+  void forget();
+
+  struct Known {
+    std::string api;  // the version that is spoken, once it is negotiated
+    std::optional<Version> version;
+    std::optional<Info> info;
+  };
 
   Options options_;
   std::mutex mutex_;
-  std::string api_;  // the version that is spoken, once it is negotiated
+  Known known_;
 };
 
 }  // namespace plugins::engine
