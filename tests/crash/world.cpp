@@ -208,12 +208,14 @@ class World {
     if (testkit::contents(slot + "/_work/kept") != "one\ntwo\n") fail("the slot did not keep its work");
   }
 
-  // A job that is over time and does not care.
+  // A job that is over time and does not care, and whose registration GitHub does not delete at once.
   void overtime() {
     github_->change_settings({.lost_after_ms = 1'000});
     may_fail_ = true;
     start(true);
     queue("one", "trap '' TERM INT; sleep 60 & wait; sleep 60");
+    eventually([this] { return github_->summary().in_progress == 1; });
+    github_->add_fault({.action = "status", .path = "*/actions/runners/*", .count = 1, .status = 500});
     settle();
   }
 
