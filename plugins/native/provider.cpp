@@ -7,6 +7,7 @@
 #include "native/residue.hpp"
 #include "native/runner_env.hpp"
 #include "native/runtime.hpp"
+#include "native/shared_directories.hpp"
 
 namespace native {
 namespace {
@@ -260,7 +261,9 @@ void Provider::clear_account(const rmgr::Call& call, std::uint32_t uid) const {
     throw Error(Status::internal, "The stored job account is this agent's own; nothing was ended.");
   }
   end_processes(call, uid, residue_patience);
-  remove_ipc(uid, ipc_directories());
+  remove_ipc(uid);
+  remove_message_queues(call, uid);
+  remove_files(call, uid, shared_directories());
 }
 
 }  // namespace native

@@ -182,6 +182,8 @@ Answer Provider::resolve(std::string& image, const Within& within) {
 
 Answer Provider::prepare(Attempt& attempt, const Within& within) {
   Operation operation("prepare", within);
+  // An attempt gets the image that its name was resolved to.
+  if (isolated() && !image_.empty()) attempt.image = image_;
   const rmgr_allocation* abi = allocation(attempt);
   std::string environment;
   const auto* sink = operation.text_sink([&](std::string text) { environment = std::move(text); });
@@ -325,7 +327,6 @@ void Provider::need_ready(const Context& context) {
 }
 
 void Provider::prepared(Attempt& attempt) {
-  if (isolated()) attempt.image = image_;
   const Answer made = prepare(attempt);
   expect(made.ok(), made.text() + ".");
   if (!holds()) return;

@@ -3,38 +3,17 @@
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
 #include "stage.hpp"
+#include "support/elsewhere.hpp"
 
 namespace integration {
 namespace {
 
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
-
-// What jobs have for themselves below /tmp must not be what the test lives in.
-class Elsewhere {
- public:
-  Elsewhere() {
-    if (const char* before = std::getenv("TMPDIR")) before_ = before;
-    ::setenv("TMPDIR", "/srv", 1);
-  }
-  ~Elsewhere() {
-    if (before_.empty()) {
-      ::unsetenv("TMPDIR");
-    } else {
-      ::setenv("TMPDIR", before_.c_str(), 1);
-    }
-  }
-  Elsewhere(const Elsewhere&) = delete;
-  Elsewhere& operator=(const Elsewhere&) = delete;
-
- private:
-  std::string before_;
-};
 
 class Containment : public ::testing::Test {
  protected:
@@ -69,7 +48,7 @@ class Containment : public ::testing::Test {
   }
   [[nodiscard]] std::string result_of_last() { return stage_->github()->jobs().back().result; }
 
-  const Elsewhere elsewhere_;
+  const testkit::Elsewhere elsewhere_;
   std::optional<Stage> stage_;
   int jobs_ = 0;
 };

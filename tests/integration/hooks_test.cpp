@@ -82,6 +82,8 @@ struct WayOut {
   std::function<void(Stage&)> happens;
 };
 
+void PrintTo(const WayOut& way, std::ostream* out) { *out << way.name; }
+
 class EveryWayOut : public ::testing::TestWithParam<WayOut> {};
 
 TEST_P(EveryWayOut, meets_both_hooks_once) {

@@ -51,6 +51,10 @@ Request posting(std::string target, std::string json) {
 void Attached::write(std::string_view text, const Call& call) {
   const Waiter waiter(call);
   stream_->write_all(text, waiter);
+}
+
+void Attached::finish_writing(const Call& call) {
+  const Waiter waiter(call);
   stream_->finish_writing(waiter);
 }
 
@@ -73,57 +77,94 @@ std::unique_ptr<Stream> Client::open(const Waiter& waiter) const {
   return open_stream(options_.address, options_.tls ? &*options_.tls : nullptr, connecting);
 }
 
-// A new engine may stand behind the same address, so whatever fails makes its version a question again.
-void Client::forget_api() {
+// A new engine may stand behind the same address, so whatever fails makes what it is a question again.
+void Client::forget() {
   const std::lock_guard lock(mutex_);
-  api_.clear();
+  known_ = {};
+}
+
+Response Client::ask(const Call& call, const Request& request) {
+  try {
+    const Waiter waiter(call);
+    const auto stream = open(waiter);
+    return exchange(*stream, request, waiter);
+  } catch (const Error&) {
+    forget();
+    throw;
+  }
+}
+
+Ping Client::ping(const Call& call) {
+  const Response answer = ask(call, request("GET", "/_ping"));
+  if (!succeeded(answer)) throw refused("answer a ping", answer);
+  return {answer.podman ? "podman" : "docker", presentable(answer.api_version)};
 }
 
 Version Client::version(const Call& call) {
-  const Waiter waiter(call);
-  const auto stream = open(waiter);
-  const Response answer = exchange(*stream, request("GET", "/version"), waiter);
+  {
+    const std::lock_guard lock(mutex_);
+    if (known_.version) return *known_.version;
+  }
+  const Response answer = ask(call, request("GET", "/version"));
   if (!succeeded(answer)) throw refused("tell its version", answer);
-  return read_version(answer.body);
+  Version version = read_version(answer.body);
+  const std::lock_guard lock(mutex_);
+  known_.version = version;
+  return version;
 }
 
 std::string Client::api(const Call& call) {
   {
     const std::lock_guard lock(mutex_);
-    if (!api_.empty()) return api_;
+    if (!known_.api.empty()) return known_.api;
   }
-  const Version theirs = version(call);
-  const auto newest = minor_of(theirs.api);
-  const int oldest = minor_of(theirs.oldest_api).value_or(0);
+  std::string theirs = ping(call).api;
+  int oldest = 0;
+  // Only its version says what it does not speak any more, which matters where it is newer than this agent.
+  if (minor_of(theirs).value_or(newest_minor + 1) > newest_minor) {
+    const Version said = version(call);
+    theirs = said.api;
+    oldest = minor_of(said.oldest_api).value_or(0);
+  }
+  const auto newest = minor_of(theirs);
   if (!newest || *newest < oldest_minor || oldest > newest_minor) {
-    throw Error(Status::unsupported,
-                "The container engine speaks API versions " + presentable(theirs.oldest_api) + " to " +
-                    presentable(theirs.api) + ", and this agent 1." + std::to_string(oldest_minor) +
-                    " to 1." + std::to_string(newest_minor) + "; use another version of one of them.");
+    throw Error(Status::unsupported, "The container engine speaks API version " + presentable(theirs) +
+                                         (oldest > 0 ? " down to 1." + std::to_string(oldest) : "") +
+                                         ", and this agent 1." + std::to_string(oldest_minor) + " to 1." +
+                                         std::to_string(newest_minor) +
+                                         "; use another version of one of them.");
   }
   const std::lock_guard lock(mutex_);
-  api_ = "/v" + std::to_string(api_major) + "." + std::to_string(std::min(*newest, newest_minor));
-  return api_;
+  known_.api = "/v" + std::to_string(api_major) + "." + std::to_string(std::min(*newest, newest_minor));
+  return known_.api;
 }
 
 std::string Client::versioned(const Call& call, const std::string& path) { return api(call) + path; }
 
-Response Client::send(const Call& call, Request request, const Sink& sink) {
+Response Client::send(const Call& call, Request request, const Sink& sink,
+                      std::optional<std::chrono::milliseconds> limit) {
   request.target = versioned(call, request.target);
   try {
-    const Waiter waiter(call);
+    const Waiter waiter(call, limit);
     const auto stream = open(waiter);
     return exchange(*stream, request, waiter, sink);
   } catch (const Error&) {
-    forget_api();
+    forget();
     throw;
   }
 }
 
 Info Client::info(const Call& call) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (known_.info) return *known_.info;
+  }
   const Response answer = send(call, request("GET", "/info"));
   if (!succeeded(answer)) throw refused("describe itself", answer);
-  return read_info(answer.body);
+  Info info = read_info(answer.body);
+  const std::lock_guard lock(mutex_);
+  known_.info = info;
+  return info;
 }
 
 std::string Client::create_container(const Call& call, const std::string& name, const ContainerSpec& spec) {
@@ -161,19 +202,27 @@ void Client::stop_container(const Call& call, const std::string& id, int seconds
   if (!gone && !succeeded(answer)) throw refused("stop a container", answer);
 }
 
-void Client::kill_container(const Call& call, const std::string& id) {
-  const Response answer =
-      send(call, request("POST", "/containers/" + percent_encode(id) + "/kill?signal=SIGKILL"));
+void Client::signal_container(const Call& call, const std::string& id, const std::string& signal) {
+  const Response answer = send(
+      call, request("POST", "/containers/" + percent_encode(id) + "/kill?signal=" + percent_encode(signal)));
   // 409: it does not run.
   const bool gone = answer.status == 404 || answer.status == 409;
-  if (!gone && !succeeded(answer)) throw refused("kill a container", answer);
+  if (!gone && !succeeded(answer)) throw refused("signal a container", answer);
 }
 
-void Client::wait_container(const Call& call, const std::string& id) {
-  const Response answer = send(call, request("POST", "/containers/" + percent_encode(id) + "/wait"));
-  if (answer.status == 404) return;
+bool Client::wait_container(const Call& call, const std::string& id, std::chrono::milliseconds limit) {
+  Response answer;
+  try {
+    answer = send(call, request("POST", "/containers/" + percent_encode(id) + "/wait"), {}, limit);
+  } catch (const Error& error) {
+    // The limit was ours as long as the call has time left.
+    if (error.status() != Status::deadline || call.remaining() <= rmgr::Millis{0}) throw;
+    return false;
+  }
+  if (answer.status == 404) return true;
   if (!succeeded(answer)) throw refused("wait for a container", answer);
   read_status_code(answer.body);
+  return true;
 }
 
 void Client::remove_container(const Call& call, const std::string& id) {

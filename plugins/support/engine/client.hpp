@@ -1,6 +1,7 @@
 // A client of one container engine, Docker Engine or Podman, over the API that both serve. It logs nothing.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -25,8 +26,9 @@ class Attached {
  public:
   Attached(std::unique_ptr<Stream> stream, std::string rest)
       : stream_(std::move(stream)), rest_(std::move(rest)) {}
-  // Sends `text` and nothing after it.
   void write(std::string_view text, const rmgr::Call& call);
+  // The container reads an end of its input.
+  void finish_writing(const rmgr::Call& call);
   // Reads until the container has said `word`; false if its output ended, or went on too long, before.
   bool await(std::string_view word, const rmgr::Call& call);
 
@@ -43,6 +45,10 @@ class Client {
 
   [[nodiscard]] const Address& address() const { return options_.address; }
 
+  // Asks each time, and costs next to nothing.
+  Ping ping(const rmgr::Call& call);
+  // What an engine says about itself stays true while it runs, and some take their time to say it; so these
+  // ask once, and again after the engine was away.
   Version version(const rmgr::Call& call);
   Info info(const rmgr::Call& call);
 
@@ -56,9 +62,10 @@ class Client {
   bool start_container(const rmgr::Call& call, const std::string& id);
   // Asks it to end, and kills it after `seconds`. Well if it does not run or is not there.
   void stop_container(const rmgr::Call& call, const std::string& id, int seconds);
-  void kill_container(const rmgr::Call& call, const std::string& id);
-  // Until it does not run.
-  void wait_container(const rmgr::Call& call, const std::string& id);
+  // Sends a signal, as "SIGTERM". Well if it does not run or is not there.
+  void signal_container(const rmgr::Call& call, const std::string& id, const std::string& signal);
+  // Until it does not run; false if it still does after `limit`.
+  bool wait_container(const rmgr::Call& call, const std::string& id, std::chrono::milliseconds limit);
   // With its anonymous volumes, also while it runs. Well if it is not there.
   void remove_container(const rmgr::Call& call, const std::string& id);
   // Unpacks a tar archive at `path`, which must be a directory in the container.
@@ -77,15 +84,23 @@ class Client {
   void pull_image(const rmgr::Call& call, const std::string& reference, const std::string& credential);
 
  private:
-  Response send(const rmgr::Call& call, Request request, const Sink& sink = {});
+  Response send(const rmgr::Call& call, Request request, const Sink& sink = {},
+                std::optional<std::chrono::milliseconds> limit = std::nullopt);
   std::string versioned(const rmgr::Call& call, const std::string& path);
   std::unique_ptr<Stream> open(const Waiter& waiter) const;
   std::string api(const rmgr::Call& call);
-  void forget_api();
+  Response ask(const rmgr::Call& call, const Request& request);
+  void forget();
+
+  struct Known {
+    std::string api;  // the version that is spoken, once it is negotiated
+    std::optional<Version> version;
+    std::optional<Info> info;
+  };
 
   Options options_;
   std::mutex mutex_;
-  std::string api_;  // the version that is spoken, once it is negotiated
+  Known known_;
 };
 
 }  // namespace plugins::engine

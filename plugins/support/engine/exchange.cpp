@@ -42,6 +42,7 @@ class Parser final : public http::basic_parser<false> {
   void on_field_impl(http::field name, Text text, Text value, error_code&) override {
     if (name == http::field::content_type) response.content_type.assign(value.data(), value.size());
     if (boost::beast::iequals(text, "Api-Version")) response.api_version.assign(value.data(), value.size());
+    if (boost::beast::iequals(text, "Libpod-Api-Version")) response.podman = true;
   }
   void on_header_impl(error_code&) override {
     // The body of an upgrade is the caller's.
@@ -82,28 +83,49 @@ std::string head_of(const Request& request) {
   return head + "\r\n";
 }
 
-void send_chunks(Stream& stream, const Request& request, const Waiter& waiter) {
-  constexpr std::string_view digits = "0123456789abcdef";
-  request.stream([&](std::string_view piece) {
-    if (piece.empty()) return;
+// Small pieces go together, so that an archive of small files is not as many packets.
+class ChunkWriter {
+ public:
+  ChunkWriter(Stream& stream, const Waiter& waiter) : stream_(stream), waiter_(waiter) {}
+  void add(std::string_view piece) {
+    pending_ += piece;
+    if (pending_.size() >= most_pending) flush();
+  }
+  void end() {
+    flush();
+    stream_.write_all("0\r\n\r\n", waiter_);
+  }
+
+ private:
+  static constexpr std::size_t most_pending = std::size_t{64} << 10;
+
+  void flush() {
+    if (pending_.empty()) return;
+    constexpr std::string_view digits = "0123456789abcdef";
     std::string size;
-    for (std::size_t rest = piece.size(); rest != 0; rest /= 16)
+    for (std::size_t rest = pending_.size(); rest != 0; rest /= 16)
       size.insert(size.begin(), digits[rest % 16]);
-    stream.write_all(size + "\r\n", waiter);
-    stream.write_all(piece, waiter);
-    stream.write_all("\r\n", waiter);
-  });
-  stream.write_all("0\r\n\r\n", waiter);
-}
+    stream_.write_all(size + "\r\n", waiter_);
+    stream_.write_all(pending_ += "\r\n", waiter_);
+    pending_.clear();
+  }
+
+  Stream& stream_;
+  const Waiter& waiter_;
+  std::string pending_;
+};
 
 // An engine that refuses a body answers before it has read all of it and hangs up; the answer says why.
 void send(Stream& stream, const Request& request, const Waiter& waiter) {
   try {
     stream.write_all(head_of(request), waiter);
-    if (request.stream)
-      send_chunks(stream, request, waiter);
-    else
+    if (!request.stream) {
       stream.write_all(request.body, waiter);
+      return;
+    }
+    ChunkWriter chunks(stream, waiter);
+    request.stream([&chunks](std::string_view piece) { chunks.add(piece); });
+    chunks.end();
   } catch (const Error& error) {
     if (error.status() != Status::unreachable) throw;
   }

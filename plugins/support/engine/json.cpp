@@ -108,18 +108,10 @@ std::string read_message(const std::string& body) {
 Version read_version(const std::string& body) {
   return read(body, "its version", [](const Json& json) {
     Version version;
-    version.version = text(json, "Version");
     version.api = needed(json, "ApiVersion");
     version.oldest_api = text(json, "MinAPIVersion");
     version.os = text(json, "Os");
     version.architecture = text(json, "Arch");
-    version.product = "docker";
-    const auto components = json.find("Components");
-    if (components != json.end() && components->is_array()) {
-      for (const Json& one : *components) {
-        if (text(one, "Name").starts_with("Podman")) version.product = "podman";
-      }
-    }
     return version;
   });
 }

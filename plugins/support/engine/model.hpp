@@ -10,9 +10,12 @@ namespace plugins::engine {
 
 using Labels = std::map<std::string, std::string>;
 
-struct Version {
+struct Ping {
   std::string product;  // "podman" or "docker", as the engine names itself
-  std::string version;
+  std::string api;      // the newest that it speaks; empty if it does not say
+};
+
+struct Version {
   std::string api;  // the newest that it speaks
   std::string oldest_api;
   std::string os;  // of the containers that it runs

@@ -187,13 +187,8 @@ void write_tar(const rmgr::Call& call, const std::string& directory, const TarOp
   Archive archive(call, options, emit);
   std::string prefix;
   if (!options.prefix.empty()) {
-    // Every directory on the way, so that none is made with an owner or a mode of the engine's choice.
-    for (std::size_t at = 0; at != std::string::npos;) {
-      const std::size_t slash = options.prefix.find('/', at);
-      prefix = options.prefix.substr(0, slash) + '/';
-      if (slash == std::string::npos) archive.head(prefix, '5', 0755, 0, "");
-      at = slash == std::string::npos ? slash : slash + 1;
-    }
+    prefix = options.prefix + '/';
+    archive.head(prefix, '5', 0755, 0, "");
   }
   archive.directory(root.get(), prefix, 0);
   archive.end();

@@ -10,7 +10,9 @@
 namespace plugins::engine {
 
 struct TarOptions {
-  std::string prefix;     // the directory of the archive that everything goes into, without slashes around it
+  // The directory of the archive that everything goes into, without slashes around it. Those above it are not
+  // in the archive, so that an image keeps what it has there.
+  std::string prefix;
   std::uint32_t uid = 0;  // the owner of every entry
   std::uint32_t gid = 0;
 };

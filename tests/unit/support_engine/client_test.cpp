@@ -63,20 +63,46 @@ TEST_F(EngineClient, NegotiatesTheVersionOnceAndAgainAfterTheEngineWasAway) {
   EXPECT_EQ(asking.inspect_container(call_.call(), "c1")->status, ContainerStatus::running);
   EXPECT_EQ(error_of([&] { asking.inspect_container(call_.call(), "c1"); }).status(), Status::unreachable);
   EXPECT_EQ(asking.inspect_container(call_.call(), "c1")->id, "c1");
-  EXPECT_THAT(engine_.lines(),
-              ElementsAre("GET /version", "GET /containers/c1/json", "GET /containers/c1/json",
-                          "GET /version", "GET /containers/c1/json"));
+  EXPECT_THAT(engine_.lines(), ElementsAre("GET /_ping", "GET /containers/c1/json", "GET /containers/c1/json",
+                                           "GET /_ping", "GET /containers/c1/json"));
   EXPECT_THAT(engine_.asked()[1].head, HasSubstr("GET /v1.41/containers/c1/json HTTP/1.1\r\n"));
 }
 
 TEST_F(EngineClient, RefusesAnEngineThatSharesNoVersion) {
-  engine_.on("GET /version", {reply(200, R"({"ApiVersion":"1.12","MinAPIVersion":"1.10"})")});
-  EXPECT_EQ(inspecting(reply(200, running)).status(), Status::unsupported);
-  engine_.on("GET /version", {reply(200, R"({"ApiVersion":"1.99","MinAPIVersion":"1.90"})")});
-  EXPECT_EQ(inspecting(reply(200, running)).status(), Status::unsupported);
-  engine_.on("GET /version", {reply(200, R"({"ApiVersion":"1.99","MinAPIVersion":"1.44"})")});
-  EXPECT_EQ(inspecting(reply(200, running)).status(), Status::ok);
+  const auto speaks = [&](const std::string& newest, const std::string& oldest) {
+    engine_.on("GET /_ping", {reply(200, "OK", "Api-Version: " + newest + "\r\n")});
+    engine_.on("GET /version",
+               {reply(200, R"({"ApiVersion":")" + newest + R"(","MinAPIVersion":")" + oldest + R"("})")});
+    return inspecting(reply(200, running)).status();
+  };
+  EXPECT_EQ(speaks("1.12", "1.10"), Status::unsupported);
+  EXPECT_EQ(speaks("1.99", "1.90"), Status::unsupported);
+  EXPECT_EQ(speaks("2.0", "2.0"), Status::unsupported);
+  EXPECT_EQ(speaks("1.99", "1.44"), Status::ok);
   EXPECT_THAT(engine_.asked().back().head, HasSubstr("GET /v1.47/"));
+  engine_.on("GET /_ping", {reply(200, "OK")});
+  engine_.on("GET /version", {reply(200, R"({"ApiVersion":"1.40"})")});
+  EXPECT_EQ(inspecting(reply(200, running)).status(), Status::ok);
+  EXPECT_THAT(engine_.asked().back().head, HasSubstr("GET /v1.40/"));
+}
+
+TEST_F(EngineClient, KnowsPodmanByItsHeaderAndAsksWhatItIsOnce) {
+  Client asking = client();
+  EXPECT_EQ(asking.ping(call_.call()).product, "docker");
+  engine_.on("GET /_ping", {reply(200, "OK", "Api-Version: 1.41\r\nLibpod-Api-Version: 4.3.1\r\n")});
+  EXPECT_EQ(asking.ping(call_.call()).product, "podman");
+  engine_.on("GET /info", {reply(200, R"({"Driver":"overlay","OSType":"linux"})")});
+  EXPECT_EQ(asking.info(call_.call()).driver, "overlay");
+  EXPECT_EQ(asking.version(call_.call()).architecture, "amd64");
+  const std::size_t before = engine_.asked().size();
+  asking.info(call_.call());
+  asking.version(call_.call());
+  EXPECT_EQ(engine_.asked().size(), before);
+  engine_.on("GET /_ping", {raw("")});
+  EXPECT_EQ(error_of([&] { asking.ping(call_.call()); }).status(), Status::unreachable);
+  engine_.on("GET /_ping", {reply(200, "OK", "Api-Version: 1.41\r\n")});
+  asking.info(call_.call());
+  EXPECT_EQ(engine_.lines().back(), "GET /info");
 }
 
 TEST_F(EngineClient, TellsWhyNobodyAnswers) {
@@ -202,16 +228,27 @@ TEST_F(EngineClient, WhatTheEngineSaysIsBoundedAndWithoutCredentials) {
 TEST_F(EngineClient, StopAndRemoveAreWellWithoutAContainer) {
   Client asking = client();
   asking.stop_container(call_.call(), "c1", 3);
-  asking.kill_container(call_.call(), "c1");
+  asking.signal_container(call_.call(), "c1", "SIGKILL");
   asking.remove_container(call_.call(), "c1");
-  asking.wait_container(call_.call(), "c1");
+  EXPECT_TRUE(asking.wait_container(call_.call(), "c1", milliseconds(60'000)));
   asking.remove_network(call_.call(), "n1");
-  EXPECT_THAT(engine_.lines(), ElementsAre("GET /version", "POST /containers/c1/stop?t=3",
+  EXPECT_THAT(engine_.lines(), ElementsAre("GET /_ping", "POST /containers/c1/stop?t=3",
                                            "POST /containers/c1/kill?signal=SIGKILL",
                                            "DELETE /containers/c1?force=true&v=true",
                                            "POST /containers/c1/wait", "DELETE /networks/n1"));
   engine_.on("DELETE /containers/c1", {reply(409, R"({"message":"removal is already in progress"})")});
   EXPECT_EQ(error_of([&] { asking.remove_container(call_.call(), "c1"); }).status(), Status::exists);
+}
+
+TEST_F(EngineClient, WaitsForAContainerWithinItsLimit) {
+  engine_.on("POST /containers/c1/wait", {[](const Asked&, const Line& line) { (void)line.hear_all(); }});
+  Client asking = client();
+  EXPECT_FALSE(asking.wait_container(call_.call(), "c1", milliseconds(50)));
+  FakeCall brief(milliseconds(50));
+  EXPECT_EQ(error_of([&] { asking.wait_container(brief.call(), "c1", milliseconds(60'000)); }).status(),
+            Status::deadline);
+  engine_.on("POST /containers/c1/wait", {reply(200, R"({"StatusCode":3,"Error":null})")});
+  EXPECT_TRUE(asking.wait_container(call_.call(), "c1", milliseconds(60'000)));
 }
 
 TEST_F(EngineClient, AttachesWithEitherAnswerAndSendsOneLine) {
@@ -229,7 +266,9 @@ TEST_F(EngineClient, AttachesWithEitherAnswerAndSendsOneLine) {
                  }});
       Client asking = client();
       Attached attached = asking.attach(call_.call(), "c1");
-      attached.write("one line\n", call_.call());
+      attached.write("one ", call_.call());
+      attached.write("line\n", call_.call());
+      attached.finish_writing(call_.call());
       EXPECT_TRUE(attached.await("taken", call_.call())) << head;
       EXPECT_FALSE(attached.await("never", call_.call()));
       const std::lock_guard lock(mutex);

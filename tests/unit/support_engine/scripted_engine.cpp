@@ -99,6 +99,7 @@ Engine::Engine(Over over) {
     port_ = ntohs(name.sin_port);
   }
   ::listen(listener_, 16);
+  on("GET /_ping", {reply(200, "OK", "Api-Version: 1.41\r\n")});
   on("GET /version",
      {reply(200,
             R"({"Version":"1","ApiVersion":"1.41","MinAPIVersion":"1.12","Os":"linux","Arch":"amd64"})")});

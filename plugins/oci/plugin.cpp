@@ -1,0 +1,5 @@
+#include "rmgr/plugin.hpp"
+
+#include "oci/provider.hpp"
+
+RMGR_PLUGIN(oci::Provider);

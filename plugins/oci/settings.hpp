@@ -1,0 +1,56 @@
+// What an operator may configure for runners in containers.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/engine/address.hpp"
+
+namespace oci {
+
+enum class EngineChoice { automatic, podman, docker };
+enum class Pull { missing, always, never };
+
+struct TlsFiles {
+  std::string ca;           // path
+  std::string certificate;  // path; empty: none
+  std::string key;          // secret reference
+};
+
+struct RegistryCredential {
+  std::string registry;  // host[:port]
+  std::string username;
+  std::string password;  // secret reference
+};
+
+struct Settings {
+  EngineChoice engine = EngineChoice::automatic;
+  std::optional<plugins::engine::Address> host;  // none: where the engine usually listens
+  std::optional<TlsFiles> tls;
+  Pull pull = Pull::missing;
+  std::vector<RegistryCredential> registry_auth;
+  bool in_image = false;    // the runner package is in the image, and is not copied in
+  std::string runner_path;  // where it is, in the container
+  std::string network;      // none, own, or the name of one
+  std::string user;         // UID or UID:GID; empty: the image's
+  std::vector<std::string> environment;
+  std::vector<std::string> add_capabilities;
+  std::vector<std::string> tmpfs;
+  bool privilege_escalation = false;
+  bool read_only = false;
+  bool init = true;
+  std::int64_t pids = 0;  // for policies without a wish
+};
+
+extern const std::string_view settings_schema;
+
+// Throws rmgr::Error for what the schema cannot say.
+Settings parse_settings(std::string_view json);
+
+// What a container may do after everything was taken from it: what package managers need, and no more.
+const std::vector<std::string>& base_capabilities();
+
+}  // namespace oci

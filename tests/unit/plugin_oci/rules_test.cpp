@@ -1,0 +1,181 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "oci/identity.hpp"
+#include "oci/images.hpp"
+#include "oci/sandbox.hpp"
+#include "oci/settings.hpp"
+#include "unit/plugin_github/fakes.hpp"
+
+namespace oci {
+namespace {
+
+using plugin_test::error_of;
+using rmgr::Status;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const std::string digest = "sha256:" + std::string(64, 'a');
+
+TEST(OciImages, NamesAreSoundOrRefused) {
+  for (const std::string& good :
+       {std::string("ubuntu"), std::string("ubuntu:22.04"), std::string("localhost:5000/a/b_c:1.0-x"),
+        "ghcr.io/o/r@" + digest, "ghcr.io/o/r:1@" + digest, digest})
+    EXPECT_TRUE(sound_reference(good)) << good;
+  for (const std::string& bad :
+       {std::string(""), std::string("a b"), std::string("/a"), std::string("a/"), std::string("a//b"),
+        std::string("a/../b"), std::string("a?b=c"), std::string("a\n"), std::string("-a"),
+        std::string("a@sha256:12"), std::string("a@md5:") + std::string(64, 'a'), std::string("sha256:12"),
+        std::string(600, 'a'), "@" + digest, std::string("a:")})
+    EXPECT_FALSE(sound_reference(bad)) << bad;
+}
+
+TEST(OciImages, OnlyADigestPins) {
+  EXPECT_TRUE(is_pinned("ghcr.io/o/r@" + digest));
+  EXPECT_TRUE(is_pinned(digest));
+  EXPECT_FALSE(is_pinned("ghcr.io/o/r:latest"));
+  EXPECT_FALSE(is_pinned("r@" + digest.substr(0, 70)));
+  EXPECT_FALSE(is_pinned("r@" + digest + "0"));
+}
+
+TEST(OciImages, TheRegistryIsInTheNameOrUnderstood) {
+  EXPECT_EQ(registry_of("ubuntu"), "docker.io");
+  EXPECT_EQ(registry_of("library/ubuntu:1"), "docker.io");
+  EXPECT_EQ(registry_of("index.docker.io/a/b"), "docker.io");
+  EXPECT_EQ(registry_of("ghcr.io/a/b"), "ghcr.io");
+  EXPECT_EQ(registry_of("host:5000/b"), "host:5000");
+  EXPECT_EQ(registry_of("localhost/b"), "localhost");
+}
+
+// Engines leave out what goes without saying, each something else.
+TEST(OciImages, ADigestIsFoundUnderEitherSpelling) {
+  const std::string docker = "ubuntu@" + digest;
+  const std::string podman = "docker.io/library/ubuntu@" + digest;
+  for (const char* name : {"ubuntu", "ubuntu:22.04", "docker.io/library/ubuntu:22.04", "library/ubuntu"}) {
+    EXPECT_EQ(digest_for(name, {"ghcr.io/x@" + digest, docker}), docker) << name;
+    EXPECT_EQ(digest_for(name, {podman}), podman) << name;
+  }
+  EXPECT_EQ(digest_for("ghcr.io/other", {docker, podman}), std::nullopt);
+  EXPECT_EQ(digest_for("ubuntu", {"ubuntu@sha256:short"}), std::nullopt);
+}
+
+TEST(OciIdentity, AnEnvironmentIsReadBackAndNothingElseIs) {
+  const auto container = parse_environment("podman:0123abcd");
+  ASSERT_TRUE(container);
+  EXPECT_EQ(container->engine, "podman");
+  EXPECT_FALSE(container->network);
+  EXPECT_EQ(text_of(*container), "podman:0123abcd");
+  const auto network = parse_environment("docker:network/ff");
+  ASSERT_TRUE(network);
+  EXPECT_TRUE(network->network);
+  EXPECT_EQ(text_of(*network), "docker:network/ff");
+  for (const char* wrong :
+       {"", "podman", "podman:", "runc:ff", "docker:../x", "docker:FF", "docker:network/"})
+    EXPECT_FALSE(parse_environment(wrong)) << wrong;
+}
+
+TEST(OciIdentity, AnotherGenerationHostOrImageIsAnother) {
+  rmgr::Allocation allocation;
+  allocation.host = "h";
+  allocation.attempt = "a";
+  allocation.generation = "0123456789abcdef";
+  allocation.image = digest;
+  allocation.policy = "p";
+  EXPECT_EQ(name_of(allocation), "rm-a-01234567");
+  const auto labels = labels_of(allocation);
+  EXPECT_TRUE(bears(labels, allocation));
+  for (const auto& member : {&rmgr::Allocation::host, &rmgr::Allocation::attempt,
+                             &rmgr::Allocation::generation, &rmgr::Allocation::image}) {
+    rmgr::Allocation other = allocation;
+    other.*member = "other";
+    EXPECT_FALSE(bears(labels, other));
+  }
+  EXPECT_FALSE(bears({}, allocation));
+}
+
+TEST(OciSettings, AnEmptyOneIsTheStrictOne) {
+  const Settings settings = parse_settings("{}");
+  EXPECT_EQ(settings.network, "own");
+  EXPECT_FALSE(settings.privilege_escalation);
+  EXPECT_TRUE(settings.init);
+  EXPECT_FALSE(settings.in_image);
+  EXPECT_EQ(settings.pids, 4096);
+}
+
+TEST(OciSettings, WhatCannotBeMeantIsRefusedByItsKey) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {R"({"host":"unix://relative"})", "host:"},
+      {R"({"host":"npipe:////./pipe/x"})", "host:"},
+      {R"({"host":"tcp://10.0.0.1:2375"})", "tls"},
+      {R"({"tls":{"ca":"/ca"}})", "tls:"},
+      {R"({"host":"unix:///x","tls":{"ca":"/ca"}})", "tls:"},
+      {R"({"host":"tcp://e:1","tls":{"ca":"/ca","certificate":"/c"}})", "tls:"},
+      {R"({"network":"host"})", "network:"},
+      {R"({"runner_path":"/a/../b"})", "runner_path:"},
+      {R"({"runner_path":"/"})", "runner_path:"},
+      {R"({"tmpfs":["/a//b"]})", "tmpfs:"},
+      {R"({"environment":["ACTIONS_RUNNER_INPUT_JITCONFIG=x"]})", "environment:"},
+      {R"({"add_capabilities":["ALL"]})", "add_capabilities:"},
+      {R"({"pids":"many"})", "form"},
+  };
+  for (const auto& [json, word] : cases) {
+    const auto error = error_of([&, text = json] { parse_settings(text); });
+    EXPECT_EQ(error.status(), Status::invalid) << json;
+    EXPECT_THAT(error.what(), HasSubstr(word)) << json;
+  }
+  EXPECT_EQ(error_of([] { parse_settings(R"({"host":"tcp://127.0.0.1:2375"})"); }).status(), Status::ok);
+}
+
+TEST(OciSandbox, LoosensOnlyWhatIsNamed) {
+  rmgr::Allocation allocation;
+  allocation.image = digest;
+  const auto strict = sandbox_of(parse_settings("{}"), allocation, "n");
+  EXPECT_EQ(strict.add_capabilities, base_capabilities());
+  EXPECT_THAT(strict.add_capabilities, Not(Contains("SYS_ADMIN")));
+  EXPECT_FALSE(strict.new_privileges);
+  EXPECT_EQ(strict.pids, 4096);
+  allocation.profile.pids = 100;
+  allocation.profile.cpu_milli = 1500;
+  allocation.profile.memory_bytes = 1 << 30;
+  const auto loose = sandbox_of(
+      parse_settings(R"({"add_capabilities":["SYS_PTRACE"],"privilege_escalation":true,"read_only":true})"),
+      allocation, "n");
+  EXPECT_THAT(loose.add_capabilities, Contains("SYS_PTRACE"));
+  EXPECT_TRUE(loose.new_privileges);
+  EXPECT_TRUE(loose.read_only);
+  EXPECT_THAT(loose.volumes, Contains("/opt/actions-runner"));
+  EXPECT_TRUE(loose.tmpfs.contains("/tmp"));
+  EXPECT_EQ(loose.pids, 100);
+  EXPECT_EQ(loose.nano_cpus, 1'500'000'000);
+  EXPECT_EQ(loose.memory_bytes, 1 << 30);
+}
+
+TEST(OciSandbox, ThePackageBelongsToTheRunner) {
+  plugins::engine::Image image;
+  EXPECT_EQ(account_of(parse_settings("{}"), image).uid, 0U);
+  image.user = "1001:1002";
+  EXPECT_EQ(account_of(parse_settings("{}"), image).gid, 1002U);
+  image.user = "runner";
+  EXPECT_EQ(error_of([&] { account_of(parse_settings("{}"), image); }).status(), Status::invalid);
+  EXPECT_EQ(account_of(parse_settings(R"({"user":"7"})"), image).uid, 7U);
+}
+
+TEST(OciSandbox, ADiskLimitIsBelievedOnlyWhereStorageCounts) {
+  plugins::engine::Info info;
+  info.driver = "overlay2";
+  info.backing = "extfs";
+  EXPECT_FALSE(limits_disk(info));
+  info.backing = "xfs";
+  EXPECT_TRUE(limits_disk(info));
+  info.rootless = true;
+  EXPECT_FALSE(limits_disk(info));
+  info = {};
+  info.driver = "btrfs";
+  EXPECT_TRUE(limits_disk(info));
+  info.driver = "vfs";
+  EXPECT_FALSE(limits_disk(info));
+}
+
+}  // namespace
+}  // namespace oci
