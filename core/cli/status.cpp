@@ -131,6 +131,12 @@ int status(Surface& surface, const Where& where, bool as_json) {
   print_policies(surface.out, rows_of(document, "policies"));
   for (const json& row : rows_of(document, "quarantined_slots"))
     print_slots(surface.out, text(row, "policy"), json::array({row}));
+  for (const json& row : rows_of(document, "quarantined_sandboxes")) {
+    const std::string named =
+        row.value("environment", json()).is_string() ? " " + text(row, "environment") : "";
+    surface.out << "sandbox" << named << " of attempt " << text(row, "attempt") << " at "
+                << text(row, "provider") << ": " << text(row, "remedy") << '\n';
+  }
   print_targets(surface.out, rows_of(document, "targets"));
   surface.out << '\n';
   print_instances(surface.out, rows_of(document, "instances"));

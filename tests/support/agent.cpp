@@ -169,6 +169,7 @@ void Agent::write_configuration() const {
     yaml << "]\n    root: " << runtimes() << "/" << policy.name << "\n    min: " << policy.min
          << "\n    max: " << policy.max << "\n";
     if (!policy.workspace.empty()) yaml << "    workspace: " << policy.workspace << "\n";
+    if (!policy.image.empty()) yaml << "    profile: {image: \"" << policy.image << "\"}\n";
     if (!policy.timeouts.empty()) {
       yaml << "    timeouts: {";
       for (std::size_t index = 0; index < policy.timeouts.size(); ++index) {

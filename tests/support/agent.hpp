@@ -21,6 +21,7 @@ struct PolicySpec {
   int min = 0;
   int max = 10;
   std::string workspace = {};                                 // empty: the default
+  std::string image = {};                                     // of an isolated provider; empty: none
   std::vector<std::pair<std::string, std::string>> timeouts;  // name, duration
 };
 
@@ -61,7 +62,10 @@ struct PolicyView {
 // What is left of attempts, as the agent's own records and the machine show it.
 struct Leftovers {
   int registrations = 0, processes = 0, directories = 0, leases = 0, cgroups = 0;
-  [[nodiscard]] int sum() const { return registrations + processes + directories + leases + cgroups; }
+  int containers = 0, volumes = 0, networks = 0;  // of an engine, where there is one
+  [[nodiscard]] int sum() const {
+    return registrations + processes + directories + leases + cgroups + containers + volumes + networks;
+  }
 };
 
 class Agent {
