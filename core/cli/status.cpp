@@ -114,6 +114,14 @@ void print_journal(std::ostream& out, const json& journal) {
   out << "journal: " << text(journal, "state") << ": " << text(journal, "message") << '\n';
 }
 
+void print_sandboxes(std::ostream& out, const json& sandboxes) {
+  for (const json& row : sandboxes) {
+    const std::string environment = text(row, "environment");
+    out << "sandbox" << (environment == "-" ? "" : " " + environment) << " of attempt "
+        << text(row, "attempt") << " at " << text(row, "provider") << ": " << text(row, "remedy") << '\n';
+  }
+}
+
 void print_status(std::ostream& out, const json& document) {
   const json host = document.contains("host") ? document["host"] : json::object();
   out << "runner-manager " << text(document, "version") << (flag(document, "draining") ? ", draining" : "")
@@ -122,6 +130,7 @@ void print_status(std::ostream& out, const json& document) {
   print_policies(out, rows_of(document, "policies"));
   for (const json& row : rows_of(document, "quarantined_slots"))
     print_slots(out, text(row, "policy"), json::array({row}));
+  print_sandboxes(out, rows_of(document, "quarantined_sandboxes"));
   print_targets(out, rows_of(document, "targets"));
   out << '\n';
   print_instances(out, rows_of(document, "instances"));

@@ -185,11 +185,6 @@ domain::Result<std::vector<domain::Policy>> Assembly::resolve(std::vector<domain
     // Some rules depend on the kind of provider, which only its library knows.
     if (const auto broken = domain::check_policy(policy); !broken.empty())
       return refused(policy, ": " + broken.front());
-    if (policy.provider_kind != domain::ProviderKind::native) {
-      return refused(policy,
-                     " asks for an isolated provider, which this version does not run; use a native "
-                     "provider");
-    }
   }
   return policies;
 }

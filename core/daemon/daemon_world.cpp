@@ -115,7 +115,11 @@ DaemonWorld::Route DaemonWorld::route(const reconcile::Effect& effect) {
   switch (effect.kind) {
     case EffectKind::acquire_package: return {package_lane(policy.package_source), kPackageDeadline};
     case EffectKind::materialize: return {turns_.get(), kCopyDeadline};
-    case EffectKind::prepare: return {plugins_.ordinary_lane(policy.provider), kPrepareDeadline};
+    case EffectKind::prepare: {
+      // Into a sandbox the package is copied, and its image may have to be fetched again.
+      const bool isolated = policy.provider_kind == domain::ProviderKind::isolated;
+      return {plugins_.ordinary_lane(policy.provider), isolated ? kCopyDeadline : kPrepareDeadline};
+    }
     case EffectKind::register_runner:
       return {plugins_.ordinary_lane(policy.gateway), lifecycle::kRegistrationDeadline};
     case EffectKind::spawn_held:
@@ -222,6 +226,11 @@ void DaemonWorld::look(const reconcile::AttemptPointer& attempt, std::uint64_t p
           look.clean = seen->clean;
           look.exit_code = seen->exit_code;
           look.out_of_memory = seen->out_of_memory;
+        }
+        if (seen && seen->evidence) {
+          look.evidence = *seen->evidence;
+          post_([this, look] { engine_->on_look(look); });
+          return;
         }
         read_evidence(files, attempt, look);
       });

@@ -70,6 +70,10 @@ class DaemonWorld final : public reconcile::World {
   void read_evidence(plugin::Lane& lane, const reconcile::AttemptPointer& attempt, reconcile::Look look);
   void check_root(plugin::Lane& lane, const domain::Policy& policy,
                   const std::vector<workspace::OtherRoot>& others, const reconcile::ReadinessAnswer& answer);
+  void resolve_image(plugin::Lane& files, const domain::Policy& policy,
+                     const std::vector<workspace::OtherRoot>& others,
+                     const reconcile::ReadinessAnswer& answer);
+  void list_sandboxes(const domain::InstanceName& name);
   std::vector<workspace::OtherRoot> other_roots(const domain::Policy& policy) const;
 
   WorldOptions options_;

@@ -16,6 +16,8 @@ using plugin::Lane;
 namespace {
 
 constexpr Millis kProbeDeadline{10'000};
+// An image may have to be fetched, and is gigabytes.
+constexpr Millis kResolveDeadline{20 * 60'000};
 
 LimitingFactor blocked_by(plugin::Readiness readiness) {
   return readiness == plugin::Readiness::ready ? LimitingFactor::none : LimitingFactor::provider_not_ready;
@@ -61,7 +63,54 @@ void DaemonWorld::probe(const domain::Policy& policy) {
         answer.blocked = probe ? blocked_by(probe->readiness) : LimitingFactor::provider_not_ready;
         answer.remedy = probe ? probe->remedy : probe.error().message;
         if (probe) answer.note = probe->note;
+        if (answer.blocked == LimitingFactor::none &&
+            policy.provider_kind == domain::ProviderKind::isolated) {
+          post_([this, policy, others, answer, &files] { resolve_image(files, policy, others, answer); });
+          return;
+        }
         check_root(files, policy, others, answer);
+      });
+}
+
+void DaemonWorld::resolve_image(Lane& files, const domain::Policy& policy,
+                                const std::vector<workspace::OtherRoot>& others,
+                                const reconcile::ReadinessAnswer& answer) {
+  plugin::ExecutionProvider* provider = plugins_.provider(policy.provider);
+  Lane* lane = plugins_.ordinary_lane(policy.provider);
+  if (provider == nullptr || lane == nullptr) {
+    check_root(files, policy, others, answer);
+    return;
+  }
+  list_sandboxes(policy.provider);
+  lane->submit<std::string>(
+      "resolve", kResolveDeadline, [provider, policy](Call& call) { return provider->resolve(call, policy); },
+      [this, policy, others, answer, &files](Result<std::string> image) {
+        reconcile::ReadinessAnswer done = answer;
+        if (image) {
+          done.image = std::move(*image);
+        } else {
+          done.blocked = LimitingFactor::provider_not_ready;
+          done.remedy = image.error().message;
+        }
+        check_root(files, policy, others, done);
+      });
+}
+
+// Discovery alone: what is found without an attempt is shown.
+void DaemonWorld::list_sandboxes(const domain::InstanceName& name) {
+  plugin::ExecutionProvider* provider = plugins_.provider(name);
+  Lane* lane = plugins_.control_lane(name);
+  if (provider == nullptr || lane == nullptr) return;
+  using Found = std::vector<plugin::OwnedEnvironment>;
+  lane->submit<Found>(
+      "sandboxes", kProbeDeadline,
+      [provider, host = options_.installation](Call& call) { return provider->enumerate_owned(call, host); },
+      [this, name](Result<Found> found) {
+        if (!found) return;  // a list that is not whole says nothing
+        std::vector<reconcile::ListedSandbox> all;
+        for (plugin::OwnedEnvironment& one : *found)
+          all.push_back({std::move(one.attempt), std::move(one.generation), one.environment.str()});
+        post_([this, name, all = std::move(all)] { engine_->on_sandboxes(name, all); });
       });
 }
 

@@ -37,6 +37,7 @@ json attempt_document(const Attempt& attempt) {
                 {"package", nullptr},
                 {"pending", nullptr},
                 {"termination", nullptr},
+                {"environment", nullptr},
                 {"owes_deregistration", attempt.deregistration_owed},
                 {"created_at_ms", attempt.times.granted.wall_ms},
                 {"changed_at_ms", attempt.changed_at.wall_ms}};
@@ -46,6 +47,7 @@ json attempt_document(const Attempt& attempt) {
   }
   if (attempt.runner) document["runner_id"] = attempt.runner->get();
   if (attempt.process) document["pid"] = attempt.process->pid;
+  if (attempt.environment) document["environment"] = told(attempt.environment->str());
   if (attempt.slot) document["slot"] = *attempt.slot;
   if (attempt.exit_code) document["exit_code"] = *attempt.exit_code;
   if (attempt.package) document["package"] = attempt.package->str();
@@ -73,6 +75,17 @@ json slot_document(const domain::Policy& policy, std::int64_t slot, domain::Slot
           {"refusal", word(domain::to_string(refusal))},
           {"remedy", word(domain::remedy(refusal))},
           {"attempt", nullptr}};
+}
+
+json sandbox_document(const reconcile::SandboxView& view) {
+  json document{{"provider", view.provider},
+                {"environment", nullptr},
+                {"attempt", told(view.attempt)},
+                {"remedy",
+                 "it is not certain whose this sandbox is, so it is left alone; look at it and remove it by "
+                 "hand if it is not needed"}};
+  if (!view.environment.empty()) document["environment"] = told(view.environment);
+  return document;
 }
 
 json policy_document(const reconcile::PolicyView& view) {
@@ -169,9 +182,12 @@ std::string status_json(const StatusInput& input, const reconcile::Engine& engin
                 {"targets", json::array()},
                 {"attempts", attempts_array(attempts, quarantined)},
                 {"quarantined_slots", quarantined_array(attempts, quarantined)},
+                {"quarantined_sandboxes", json::array()},
                 {"notices", json::array()}};
   for (const auto& view : engine.policies())
     document["policies"].push_back(policy_document(view));
+  for (const auto& view : engine.quarantined_sandboxes())
+    document["quarantined_sandboxes"].push_back(sandbox_document(view));
   for (const auto& view : engine.targets())
     document["targets"].push_back(target_document(view));
   for (const auto& instance : input.instances)

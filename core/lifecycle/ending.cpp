@@ -157,6 +157,9 @@ void answer_ending(Step& out, const domain::Pending& answered, const EventBody& 
       conclude(out, domain::termination_outcome(attempt.termination->kind), context);
       attempt.replacement_wanted = attempt.outcome && domain::wants_replacement(*attempt.outcome);
     }
+  } else if (const auto* found = std::get_if<event::SandboxFound>(&body)) {
+    // On record before it is touched; the next step destroys it.
+    if (!attempt.environment) attempt.environment = found->environment;
   } else if (std::holds_alternative<event::Destroyed>(body)) {
     attempt.environment_removed = true;
     attempt.cleanup_retry = {};

@@ -31,6 +31,10 @@ struct Started {};
 struct Stopped {};
 struct Destroyed {};
 struct Scrubbed {};
+// Instead of a destruction: the one sandbox that bears the attempt's identity, whose id was not on record.
+struct SandboxFound {
+  domain::EnvironmentId environment;
+};
 
 // How GitHub answered a removal. `not_listed` is an absence by name: it proves nothing about a request whose
 // answer may still be on its way.
@@ -46,6 +50,7 @@ struct Failed {
   domain::Millis retry_after{0};
   bool process_existed = false;
   std::optional<domain::SlotRefusal> slot{};  // the attempt's slot was refused, for this reason
+  bool quarantined = false;  // which sandbox is the attempt's is not certain, so none was touched
 };
 
 // One look at the attempt from all sides; see domain::decide. `listing_began`: when the listing was asked
@@ -66,10 +71,11 @@ struct Forgotten {};  // the operator has proved that nothing of it runs any mor
 
 }  // namespace event
 
-using EventBody = std::variant<event::Acquired, event::Materialized, event::Prepared, event::Registered,
-                               event::Held, event::Started, event::Stopped, event::Destroyed, event::Scrubbed,
-                               event::Deregistered, event::Failed, event::Observed, event::Timer,
-                               event::OperatorStop, event::Withdrawn, event::Resumed, event::Forgotten>;
+using EventBody =
+    std::variant<event::Acquired, event::Materialized, event::Prepared, event::Registered, event::Held,
+                 event::Started, event::Stopped, event::Destroyed, event::Scrubbed, event::SandboxFound,
+                 event::Deregistered, event::Failed, event::Observed, event::Timer, event::OperatorStop,
+                 event::Withdrawn, event::Resumed, event::Forgotten>;
 
 struct Event {
   domain::AttemptId attempt;

@@ -1,6 +1,7 @@
 #include "lifecycle/performer.hpp"
 
 #include "crash_point.hpp"
+#include "lifecycle/sandbox.hpp"
 #include "workspace/slot.hpp"
 #include "workspace/workspace.hpp"
 
@@ -11,14 +12,14 @@ using domain::ErrorCode;
 using domain::Result;
 using plugin::Call;
 
-namespace {
-
-Performed failed(const domain::Error& error, bool process_existed = false) {
+Performed failed(const domain::Error& error, bool process_existed) {
   return {
       event::Failed{.code = error.code, .retry_after = error.retry_after, .process_existed = process_existed},
       error.message,
       {}};
 }
+
+namespace {
 
 // A plugin that is not there now may be there later, so what it would have answered is unknown.
 domain::Error not_loaded(const char* what, const domain::InstanceName& name) {
@@ -169,6 +170,13 @@ Performed Performer::prepare(Call& call, const Attempt& attempt) {
   auto prepared = provider->prepare(call, allocation_of(attempt));
   RMGR_CRASH_POINT("effect.prepare.after");
   if (!prepared) return failed(prepared.error());
+  // What it names must say itself that it is this attempt's.
+  const bool named = provider->isolated() && prepared->has_value();
+  if (named && !provider->owns(call, allocation_of(attempt), **prepared)) {
+    return failed({.code = ErrorCode::bad_response,
+                   .message = "the provider prepared a sandbox that does not bear the attempt's identity",
+                   .retry_after = domain::Millis{0}});
+  }
   return {event::Prepared{.environment = std::move(*prepared)}, {}, {}};
 }
 
@@ -225,6 +233,7 @@ Performed Performer::stop(Call& call, const Attempt& attempt) {
 Performed Performer::destroy(Call& call, const Attempt& attempt) {
   plugin::ExecutionProvider* provider = provider_of(attempt);
   if (provider == nullptr) return failed(not_loaded("execution provider", attempt.policy.provider));
+  if (provider->isolated()) return destroy_sandbox(call, allocation_of(attempt), *provider);
   if (attempt.process) {
     auto stopped = provider->stop(call, allocation_of(attempt), attempt.policy.timeouts.stop_grace);
     if (!stopped) return failed(stopped.error());
@@ -319,6 +328,7 @@ EnvironmentLook Performer::look(Call& call, const Attempt& attempt) {
   plugin::ExecutionProvider* provider = provider_of(attempt);
   if (provider == nullptr) return {};
   RMGR_CRASH_POINT("effect.look.before");
+  if (provider->isolated()) return look_at_sandbox(call, allocation_of(attempt), *provider);
   auto state = provider->inspect(call, allocation_of(attempt));
   if (!state) return {};
   // Nobody looks at an attempt whose launch is under way here, so this gate belongs to a daemon that died:

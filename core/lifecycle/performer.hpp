@@ -31,6 +31,7 @@ struct EnvironmentLook {
   bool clean = false;
   std::optional<std::int64_t> exit_code;
   bool out_of_memory = false;
+  std::optional<domain::Evidence> evidence{};  // of what ran in a sandbox, which nobody else can read
 };
 
 // The event; for a failure the sentence that says why, which is for the log alone; and what a registration
@@ -74,6 +75,9 @@ class Performer {
 
   Surroundings world_;
 };
+
+// The event of an effect that failed so.
+Performed failed(const domain::Error& error, bool process_existed = false);
 
 // The directory of an attempt's runtime below its root.
 std::string runtime_name(const domain::Attempt& attempt);

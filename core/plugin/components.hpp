@@ -54,12 +54,26 @@ struct Allocation {
   std::string package;  // absolute path of the unpacked package
 };
 
+// What a resource of an isolated provider says of itself.
+struct OwnedEnvironment {
+  std::string host, attempt, generation, image;
+  domain::EnvironmentId environment;
+};
+
 class ExecutionProvider {
  public:
   virtual ~ExecutionProvider() = default;
   [[nodiscard]] virtual bool isolated() const = 0;
   [[nodiscard]] virtual bool holds() const = 0;
   virtual Result<Probe> probe(Call& call, const domain::Policy& policy) = 0;
+  // The digest-pinned image. For isolated providers only, as are the three below.
+  virtual Result<std::string> resolve(Call& call, const domain::Policy& policy) = 0;
+  virtual Result<std::vector<OwnedEnvironment>> recover(Call& call, const Allocation& allocation) = 0;
+  virtual Result<std::vector<OwnedEnvironment>> enumerate_owned(Call& call,
+                                                                const domain::InstallationId& host) = 0;
+  virtual bool owns(Call& call, const Allocation& allocation, const domain::EnvironmentId& environment) = 0;
+  // Lines of the provider's own vocabulary. What an isolated one says of the job is evidence.
+  virtual Result<std::vector<std::string>> diagnostics(Call& call, const Allocation& allocation) = 0;
   virtual Result<std::optional<domain::EnvironmentId>> prepare(Call& call, const Allocation& allocation) = 0;
   virtual Result<domain::ProcessIdentity> hold(Call& call, const Allocation& allocation) = 0;
   // Nothing on success.

@@ -9,6 +9,8 @@ using domain::Error;
 using domain::ErrorCode;
 
 constexpr std::size_t most_id = 4096;
+constexpr std::size_t most_image = 1024;
+constexpr std::size_t most_lines = 16;
 
 rmgr_profile profile_of(const domain::Policy& policy) {
   const domain::Profile& profile = policy.profile;
@@ -95,6 +97,11 @@ class Provider final : public ExecutionProvider {
     if (table_.stop == nullptr) return lacks(*instance_, "stop");
     if (table_.remove == nullptr) return lacks(*instance_, "remove");
     if (holds() && table_.hold == nullptr) return lacks(*instance_, "hold");
+    if (!isolated()) return {};
+    if (table_.resolve == nullptr) return lacks(*instance_, "resolve");
+    if (table_.recover == nullptr) return lacks(*instance_, "recover");
+    if (table_.enumerate_owned == nullptr) return lacks(*instance_, "enumerate_owned");
+    if (table_.owns == nullptr) return lacks(*instance_, "owns");
     return {};
   }
 
@@ -123,6 +130,74 @@ class Provider final : public ExecutionProvider {
     answer->remedy = one_line(answer->remedy, 1000);
     answer->note = one_line(answer->note, 1000);
     return std::move(*answer);
+  }
+
+  Result<std::string> resolve(Call& call, const domain::Policy& policy) override {
+    if (table_.resolve == nullptr) return lacks(*instance_, "resolve");
+    std::string answer;
+    const auto gate = std::make_shared<TextGate>(call, instance_->name(),
+                                                 [&answer](Gate& open, std::string image) -> rmgr_status {
+                                                   if (!answer.empty())
+                                                     return open.violation("more than one image");
+                                                   if (image.empty() || image.size() > most_image)
+                                                     return open.violation("an image of unusable size");
+                                                   answer = std::move(image);
+                                                   return RMGR_OK;
+                                                 });
+    const rmgr_profile profile = profile_of(policy);
+    const Result<void> done = instance_->run(gate, [&] {
+      return table_.resolve(instance_->handle(), gate->call(), &profile, gate->sink(), gate->error());
+    });
+    if (!done) return done.error();
+    if (answer.find("sha256:") == std::string::npos)
+      return silent(*instance_, "an image that is pinned by its digest");
+    return answer;
+  }
+
+  Result<std::vector<OwnedEnvironment>> recover(Call& call, const Allocation& allocation) override {
+    if (table_.recover == nullptr) return lacks(*instance_, "recover");
+    const AbiAllocation abi(allocation);
+    return list_owned(call, [&](OwnedGate& gate) {
+      return table_.recover(instance_->handle(), gate.call(), abi.get(), gate.sink(), gate.error());
+    });
+  }
+
+  Result<std::vector<OwnedEnvironment>> enumerate_owned(Call& call,
+                                                        const domain::InstallationId& host) override {
+    if (table_.enumerate_owned == nullptr) return lacks(*instance_, "enumerate_owned");
+    return list_owned(call, [&](OwnedGate& gate) {
+      return table_.enumerate_owned(instance_->handle(), gate.call(), to_abi(host.str()), gate.sink(),
+                                    gate.error());
+    });
+  }
+
+  bool owns(Call& call, const Allocation& allocation, const domain::EnvironmentId& environment) override {
+    if (table_.owns == nullptr) return false;
+    const auto gate = std::make_shared<Gate>(call, instance_->name());
+    const AbiAllocation abi(allocation);
+    std::int32_t answer = 0;
+    const Result<void> done = instance_->run(gate, [&]() -> rmgr_status {
+      answer = table_.owns(instance_->handle(), gate->call(), abi.get(), to_abi(environment.str()));
+      return RMGR_OK;
+    });
+    return done && answer == 1;
+  }
+
+  Result<std::vector<std::string>> diagnostics(Call& call, const Allocation& allocation) override {
+    std::vector<std::string> lines;
+    if (table_.diagnostics == nullptr) return lines;
+    const auto gate = std::make_shared<TextGate>(
+        call, instance_->name(), [&lines](Gate& open, std::string line) -> rmgr_status {
+          if (lines.size() == most_lines) return open.violation("more than 16 lines of diagnostics");
+          lines.push_back(one_line(line, 200));
+          return RMGR_OK;
+        });
+    const AbiAllocation abi(allocation);
+    const Result<void> done = instance_->run(gate, [&] {
+      return table_.diagnostics(instance_->handle(), gate->call(), abi.get(), gate->sink(), gate->error());
+    });
+    if (!done) return done.error();
+    return lines;
   }
 
   Result<std::optional<domain::EnvironmentId>> prepare(Call& call, const Allocation& allocation) override {
@@ -215,6 +290,34 @@ class Provider final : public ExecutionProvider {
   }
 
  private:
+  using OwnedGate = ItemGate<rmgr_owned_sink, rmgr_owned>;
+
+  template <class Ask>
+  Result<std::vector<OwnedEnvironment>> list_owned(Call& call, Ask&& ask) {
+    std::vector<OwnedEnvironment> all;
+    const auto gate = std::make_shared<OwnedGate>(
+        call, instance_->name(), [&all](Gate& open, const rmgr_owned& item) -> rmgr_status {
+          OwnedEnvironment one;
+          std::string environment;
+          rmgr_status status = RMGR_OK;
+          for (const auto& [from, to] : {std::pair{&item.host, &one.host},
+                                         {&item.attempt, &one.attempt},
+                                         {&item.generation, &one.generation},
+                                         {&item.image, &one.image},
+                                         {&item.environment, &environment}}) {
+            if (status == RMGR_OK) status = open.text(*from, *to, most_id);
+          }
+          if (status != RMGR_OK) return status;
+          if (environment.empty()) return open.violation("a resource without an environment id");
+          one.environment = domain::EnvironmentId(std::move(environment));
+          all.push_back(std::move(one));
+          return RMGR_OK;
+        });
+    const Result<void> done = instance_->run(gate, [&] { return ask(*gate); });
+    if (!done) return done.error();
+    return all;
+  }
+
   std::shared_ptr<Instance> instance_;
   rmgr_execution_provider table_;
 };

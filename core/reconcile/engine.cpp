@@ -106,6 +106,7 @@ void Engine::stage(const lifecycle::Event& event) {
     return;
   }
   note_slot(found->second, event);
+  note_sandbox(found->second, event);
   adopt_step(found->second,
              lifecycle::step(found->second.attempt, event, context_for(found->second.attempt)));
 }
@@ -116,6 +117,13 @@ void Engine::note_slot(Live& live, const lifecycle::Event& event) {
   if (!pending || pending->kind != domain::EffectKind::scrub || pending->seq != event.seq) return;
   const auto* failed = std::get_if<lifecycle::event::Failed>(&event.body);
   live.slot = failed != nullptr ? failed->slot : std::nullopt;
+}
+
+void Engine::note_sandbox(Live& live, const lifecycle::Event& event) {
+  const auto& pending = live.attempt.pending;
+  if (!pending || pending->kind != domain::EffectKind::destroy || pending->seq != event.seq) return;
+  const auto* failed = std::get_if<lifecycle::event::Failed>(&event.body);
+  live.quarantined = failed != nullptr && failed->quarantined;
 }
 
 void Engine::adopt_step(Live& live, lifecycle::Step step) {

@@ -49,6 +49,11 @@ struct RootView {
   std::string root;
   bool shared = true;  // with other policies, if they want it too
 };
+// A sandbox that is left alone, because it is not certain whose it is.
+struct SandboxView {
+  std::string provider, environment;  // the environment is empty where several may be meant
+  std::string attempt;
+};
 // Why a job waits or a policy starts nothing, in words for an operator.
 struct Explanation {
   domain::LimitingFactor limited_by = domain::LimitingFactor::none;
@@ -92,6 +97,8 @@ class Engine {
   void on_inventory(Inventory inventory);
   void on_demand(DemandAnswer demand);
   void on_readiness(ReadinessAnswer readiness);
+  // All that a provider found of this host's. What belongs to no attempt is shown and left alone.
+  void on_sandboxes(const domain::InstanceName& provider, const std::vector<ListedSandbox>& found);
   void on_residue(std::vector<ResidueSeen> seen);
   void on_reserve(ReserveAnswer answer);
   void on_exit_hint(const domain::AttemptId& attempt);
@@ -114,6 +121,7 @@ class Engine {
   [[nodiscard]] std::vector<RootView> roots() const;
   // Attempts whose slot was refused when it was cleaned last; each keeps its slot.
   [[nodiscard]] std::map<domain::AttemptId, domain::SlotRefusal> quarantined_slots() const;
+  [[nodiscard]] std::vector<SandboxView> quarantined_sandboxes() const;
   // Nothing if there is no such policy, or if no target has listed that job.
   [[nodiscard]] std::optional<Explanation> explain(const domain::PolicyName& policy) const;
   [[nodiscard]] std::optional<Explanation> explain(domain::JobId job) const;
@@ -136,6 +144,7 @@ class Engine {
     std::int64_t refusals = 0;                      // in a row
     std::optional<domain::EnvironmentView> seen{};  // by the last look
     std::optional<domain::SlotRefusal> slot{};      // why the last cleaning left the slot as it is
+    bool quarantined = false;                       // the last cleaning could not tell which sandbox is its
   };
   // What the last demand said of one job.
   struct SeenJob {
@@ -171,6 +180,7 @@ class Engine {
     bool outdated = false;  // the probe under way asks about what the policy was before
     domain::LimitingFactor blocked = domain::LimitingFactor::provider_not_ready;
     std::string remedy, note, root_refusal;
+    std::string image;  // what the policy's image was resolved to last
     std::map<std::int64_t, domain::SlotRefusal> refused_slots;
     std::set<std::int64_t> changing_slots;  // held at some time since the probe under way was asked for
     std::int64_t refusals = 0;
@@ -179,6 +189,11 @@ class Engine {
     std::optional<std::int64_t> queued;  // of the last demand; unknown before the first
     std::optional<domain::Instant> demand_at;
     domain::LimitingFactor limited_by = domain::LimitingFactor::none;
+  };
+  // One that belonged to no attempt when it was listed.
+  struct StraySandbox {
+    ListedSandbox sandbox;
+    bool again = false;  // also in the listing before: otherwise its attempt may just have ended
   };
   // A runtime that was removed and is still looked at.
   struct Residue {
@@ -193,6 +208,7 @@ class Engine {
   bool park(const lifecycle::Event& event);
   void stage(const lifecycle::Event& event);
   static void note_slot(Live& live, const lifecycle::Event& event);
+  static void note_sandbox(Live& live, const lifecycle::Event& event);
   void adopt_step(Live& live, lifecycle::Step step);
   void withdraw_launch(const Live& live);
   void create(domain::Attempt attempt);
@@ -276,6 +292,7 @@ class Engine {
   std::map<domain::AttemptId, Residue> residues_;
   std::map<TargetKey, Target> targets_;
   std::map<domain::PolicyName, PolicyState> policies_;
+  std::map<domain::InstanceName, std::vector<StraySandbox>> stray_sandboxes_;
   std::deque<Input> inputs_;
 
   // One turn: what changed, in memory before it is durable.

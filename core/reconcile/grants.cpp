@@ -193,6 +193,8 @@ void Engine::grant(PolicyState& state, std::int64_t count) {
     attempt.id = world_.mint_attempt();
     attempt.generation = world_.mint_generation();
     attempt.policy = state.policy;
+    // Its own for good: the tag may mean another content tomorrow.
+    if (!state.image.empty()) attempt.policy.profile.image = state.image;
     attempt.runtime = state.policy.root + "/" + domain::runtime_directory_name(attempt.id);
     if (domain::uses_slots(state.policy)) {
       // What was granted in this turn holds its slot already.

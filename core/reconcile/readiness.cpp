@@ -67,6 +67,7 @@ void Engine::take_readiness(const ReadinessAnswer& answer) {
   state.blocked = answer.blocked;
   state.remedy = answer.remedy;
   state.note = answer.note;
+  state.image = answer.image;
   state.root_refusal = answer.root_refusal;
   state.refused_slots = answer.refused_slots;
   // A slot that an attempt had meanwhile was looked at in the middle of things.

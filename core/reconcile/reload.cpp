@@ -43,6 +43,7 @@ domain::Result<void> Engine::reload(EngineOptions options, std::vector<domain::P
     state.refusals = 0;
     state.held_until.reset();
     state.root_refusal.clear();
+    state.image.clear();
     state.refused_slots.clear();
     state.queued.reset();
     state.demand_at.reset();

@@ -94,6 +94,12 @@ struct ReadinessAnswer {
   std::string note;            // what the operator should know although it is ready
   std::string root_refusal{};  // the word for it, where the root is refused
   std::map<std::int64_t, domain::SlotRefusal> refused_slots{};  // of a persistent workspace
+  std::string image{};  // digest-pinned, of an isolated provider; what is granted gets it
+};
+
+// What an isolated provider found of this host's.
+struct ListedSandbox {
+  std::string attempt, generation, environment;
 };
 
 // What was found where a runtime was removed.

@@ -26,6 +26,9 @@ constexpr Millis death_patience{10'000};
 constexpr Millis undo_patience{10'000};
 constexpr Millis undo_after_cancel{700};
 
+// Logs of a listener and its worker; a job could write more.
+constexpr std::size_t most_diagnostics = std::size_t{64} << 20;
+
 constexpr int signal_base = 128;
 constexpr int last_signal = 64;
 
@@ -324,28 +327,46 @@ bool Provider::owns(const rmgr::Call& call, const rmgr::Allocation& allocation,
   return container && container->id == parsed->id && bears(container->labels, allocation);
 }
 
+std::string Provider::evidence(const rmgr::Call& call, const Connection& connection,
+                               const std::string& id) const {
+  bool worker = false;
+  bool listener = false;
+  plugins::engine::TarNames names([&](const std::string& name) {
+    const std::string_view leaf = std::string_view(name).substr(name.rfind('/') + 1);
+    const bool log = leaf.ends_with(".log");
+    worker = worker || (log && leaf.starts_with("Worker_"));
+    listener = listener || (log && leaf.starts_with("Runner_"));
+    return !worker;
+  });
+  std::size_t total = 0;
+  connection.client->get_archive(call, id, settings_.runner_path + "/_diag", [&](std::string_view piece) {
+    total += piece.size();
+    return names.take(piece) && total <= most_diagnostics;
+  });
+  if (worker) return "job ran";
+  return listener && names.complete() ? "no job" : "";
+}
+
 std::vector<std::string> Provider::diagnostics(const rmgr::Call& call, const rmgr::Allocation& allocation) {
-  std::vector<std::string> lines;
-  try {
-    const Connection connection = engine_.connect(call);
-    lines.push_back("engine " + connection.product);
-    const auto container = find(call, connection, allocation);
-    if (!container) {
-      lines.emplace_back("container missing");
-      return lines;
-    }
-    switch (container->status) {
-      case ContainerStatus::created: lines.emplace_back("container prepared"); break;
-      case ContainerStatus::running: lines.emplace_back("container running"); break;
-      case ContainerStatus::exited:
-        lines.push_back("container exited " + std::to_string(container->exit_code));
-        break;
-    }
-    if (container->out_of_memory) lines.emplace_back("out of memory");
-    if (!container->error.empty()) lines.emplace_back("engine could not start it");
-  } catch (const Error&) {
-    lines.emplace_back("container state unknown");
+  const Connection connection = engine_.connect(call);
+  std::vector<std::string> lines = {"engine " + connection.product};
+  const auto container = find(call, connection, allocation);
+  if (!container) {
+    lines.emplace_back("container missing");
+    return lines;
   }
+  switch (container->status) {
+    case ContainerStatus::created: lines.emplace_back("container prepared"); break;
+    case ContainerStatus::running: lines.emplace_back("container running"); break;
+    case ContainerStatus::exited:
+      lines.push_back("container exited " + std::to_string(container->exit_code));
+      break;
+  }
+  if (container->out_of_memory) lines.emplace_back("out of memory");
+  if (!container->error.empty()) lines.emplace_back("engine could not start it");
+  if (container->status == ContainerStatus::created) return lines;
+  if (std::string proof = evidence(call, connection, container->id); !proof.empty())
+    lines.push_back(std::move(proof));
   return lines;
 }
 

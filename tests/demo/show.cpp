@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "client/emulator_client.hpp"
+#include "support/engine.hpp"
 #include "support/temporary.hpp"
 
 namespace demo {
@@ -42,6 +43,10 @@ testkit::AgentSetup setup_for(const ShowOptions& options, const std::string& dir
   if (options.provider != "native") {
     setup.provider_config = options.engine.empty() ? "{}" : "{engine: " + options.engine + "}";
   }
+  if (const auto engine = testkit::test_engine(); engine && options.provider != "native") {
+    setup.provider_config = testkit::provider_config(*engine);
+    setup.policies.front().profile = {{"image", engine->image}};
+  }
   setup.github_url = github.url();
   setup.token = github.token();
   setup.environment = options.environment;
@@ -72,6 +77,8 @@ ShowResult show(const ShowOptions& options) {
   emulator::EmulatorOptions github_options;
   github_options.program = options.bin + "/github-emulator";
   github_options.repositories = {kRepository};
+  const auto engine = options.provider == "native" ? std::nullopt : testkit::test_engine();
+  if (engine) github_options.arguments = {"--runner-url", "http://" + engine->address + ":{port}"};
   const emulator::EmulatorProcess github(github_options);
   testkit::Agent agent(setup_for(options, directory.path(), github));
   if (!agent.start()) {
@@ -107,6 +114,7 @@ ShowResult show(const ShowOptions& options) {
   result.failed = summary.failed + summary.started_twice;
   result.leftovers = agent.leftovers();
   result.leftovers.registrations = summary.registrations;
+  if (engine) testkit::count_leftovers(*engine, result.leftovers);
   result.peak_rss_bytes = agent.peak_rss_bytes();
 
   std::map<std::string, testkit::AttemptView> by_runner;

@@ -64,7 +64,10 @@ struct PolicyView {
 // What is left of attempts, as the agent's own records and the machine show it.
 struct Leftovers {
   int registrations = 0, processes = 0, directories = 0, leases = 0, cgroups = 0;
-  [[nodiscard]] int sum() const { return registrations + processes + directories + leases + cgroups; }
+  int containers = 0, volumes = 0, networks = 0;  // of an engine, where there is one
+  [[nodiscard]] int sum() const {
+    return registrations + processes + directories + leases + cgroups + containers + volumes + networks;
+  }
 };
 
 class Agent {

@@ -241,6 +241,27 @@ void Client::put_archive(const Call& call, const std::string& id, const std::str
   if (!succeeded(answer)) throw refused("copy files into a container", answer);
 }
 
+namespace {
+
+struct Enough {};  // nobody wants the rest of an answer
+
+}  // namespace
+
+bool Client::get_archive(const Call& call, const std::string& id, const std::string& path,
+                         const std::function<bool(std::string_view)>& sink) {
+  try {
+    const Response answer = send(
+        call, request("GET", "/containers/" + percent_encode(id) + "/archive?path=" + percent_encode(path)),
+        [&sink](std::string_view piece) {
+          if (!sink(piece)) throw Enough{};
+        });
+    if (answer.status == 404) return false;
+    if (!succeeded(answer)) throw refused("show files of a container", answer);
+  } catch (const Enough&) {  // NOLINT(bugprone-empty-catch) as it was asked for
+  }
+  return true;
+}
+
 Attached Client::attach(const Call& call, const std::string& id) {
   const std::string target = versioned(
       call, "/containers/" + percent_encode(id) + "/attach?stream=1&stdin=1&stdout=1&stderr=0&logs=0");

@@ -71,6 +71,10 @@ class Client {
   // Unpacks a tar archive at `path`, which must be a directory in the container.
   void put_archive(const rmgr::Call& call, const std::string& id, const std::string& path,
                    const std::function<void(const Emit&)>& archive);
+  // Hands the bytes of an archive of `path` to `sink` until that answers false. False if there is no such
+  // path.
+  bool get_archive(const rmgr::Call& call, const std::string& id, const std::string& path,
+                   const std::function<bool(std::string_view)>& sink);
   Attached attach(const rmgr::Call& call, const std::string& id);
 
   std::string create_network(const rmgr::Call& call, const std::string& name, const Labels& labels);

@@ -194,4 +194,38 @@ void write_tar(const rmgr::Call& call, const std::string& directory, const TarOp
   archive.end();
 }
 
+bool TarNames::take(std::string_view bytes) {
+  while (!bytes.empty() && !complete_) {
+    if (skip_ > 0) {
+      const auto part = static_cast<std::size_t>(std::min<std::uint64_t>(skip_, bytes.size()));
+      skip_ -= part;
+      bytes.remove_prefix(part);
+      continue;
+    }
+    const std::size_t part = std::min(block - header_.size(), bytes.size());
+    header_.append(bytes.substr(0, part));
+    bytes.remove_prefix(part);
+    if (header_.size() < block) continue;
+    const bool more = read_header();
+    header_.clear();
+    if (!more) return false;
+  }
+  return !complete_;
+}
+
+bool TarNames::read_header() {
+  if (header_.find_first_not_of('\0') == std::string::npos) {
+    complete_ = true;
+    return false;
+  }
+  std::uint64_t size = 0;
+  for (std::size_t at = 124; at < 135 && header_[at] >= '0' && header_[at] <= '7'; ++at)
+    size = size * 8 + static_cast<std::uint64_t>(header_[at] - '0');
+  if (header_.compare(257, 5, "ustar") != 0) return false;
+  skip_ = (size + block - 1) / block * block;
+  const char type = header_[156];
+  if (type != '0' && type != '\0') return true;
+  return seen_(header_.substr(0, std::min<std::size_t>(header_.find('\0'), 100)));
+}
+
 }  // namespace plugins::engine

@@ -23,4 +23,24 @@ struct TarOptions {
 void write_tar(const rmgr::Call& call, const std::string& directory, const TarOptions& options,
                const Emit& emit);
 
+// Reads the names in an archive as it comes, and nothing else of it.
+class TarNames {
+ public:
+  // Of each regular file; answers whether it wants more.
+  using Seen = std::function<bool(const std::string& name)>;
+  explicit TarNames(Seen seen) : seen_(std::move(seen)) {}
+  // False once nothing more is wanted: somebody said so, or what comes is no archive.
+  bool take(std::string_view bytes);
+  // The end of the archive was seen, so that all names were.
+  [[nodiscard]] bool complete() const { return complete_; }
+
+ private:
+  bool read_header();
+
+  Seen seen_;
+  std::string header_;
+  std::uint64_t skip_ = 0;  // of contents and their padding
+  bool complete_ = false;
+};
+
 }  // namespace plugins::engine

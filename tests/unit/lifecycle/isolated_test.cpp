@@ -182,6 +182,17 @@ TEST_F(Isolated, a_restart_in_the_middle_of_a_destruction_repeats_it) {
   ASSERT_EQ(pending(), EffectKind::destroy);
 }
 
+TEST_F(Isolated, one_whose_id_was_not_on_record_gets_it_there_before_it_is_destroyed) {
+  destroying();
+  attempt_.environment.reset();
+  const auto seq = attempt_.pending->seq;
+  tell(event::SandboxFound{domain::EnvironmentId("found")}, seq);
+  EXPECT_EQ(attempt_.environment, domain::EnvironmentId("found"));
+  EXPECT_EQ(attempt_.state, State::destroying);
+  ASSERT_EQ(pending(), EffectKind::destroy);
+  EXPECT_NE(attempt_.pending->seq, seq);
+}
+
 TEST_F(Isolated, what_is_left_of_a_runtime_is_deferred_too) {
   destroying();
   step_on();

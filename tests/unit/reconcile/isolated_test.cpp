@@ -87,5 +87,61 @@ TEST_F(IsolatedEngine,
   EXPECT_EQ(count(EffectKind::destroy), 2) << "one for each row";
 }
 
+TEST_F(IsolatedEngine, an_attempt_gets_the_image_that_its_tag_meant_when_it_was_granted) {
+  const std::string pinned = "runner@sha256:" + std::string(64, 'a');
+  engine_->on_readiness({.policy = policy_.name,
+                         .blocked = domain::LimitingFactor::none,
+                         .remedy = {},
+                         .note = {},
+                         .image = pinned});
+  engine_->turn();
+  answer_demand(1);
+  const domain::AttemptId id = world_.effects.back().attempt->id;
+  EXPECT_EQ(row_of(id).policy.profile.image, pinned);
+  succeed_until(EffectKind::prepare);
+  EXPECT_EQ(world_.effects.back().attempt->policy.profile.image, pinned);
+  EXPECT_EQ(engine_->policies().front().policy.profile.image, "runner:1");
+}
+
+TEST_F(IsolatedEngine, a_sandbox_in_doubt_is_shown_until_it_is_clear_whose_it_is) {
+  destroying();
+  const Effect effect = world_.effects.back();
+  engine_->on_event(
+      {.attempt = effect.attempt->id,
+       .seq = effect.seq,
+       .body = lifecycle::event::Failed{.code = domain::ErrorCode::exists, .quarantined = true}});
+  engine_->turn();
+  ASSERT_EQ(engine_->quarantined_sandboxes().size(), 1U);
+  EXPECT_EQ(engine_->quarantined_sandboxes().front().attempt, effect.attempt->id.str());
+  EXPECT_EQ(only()->state, State::cleanup_deferred);
+  EXPECT_EQ(engine_->active(), 1);
+  world_.clock_ms += 31'000;
+  engine_->turn();
+  ASSERT_EQ(world_.effects.back().kind, EffectKind::destroy);
+  succeed(world_.effects.back());
+  EXPECT_TRUE(engine_->quarantined_sandboxes().empty());
+}
+
+TEST_F(IsolatedEngine, a_sandbox_without_a_row_is_shown_once_it_was_seen_twice) {
+  answer_demand(1);
+  const domain::Attempt& attempt = *world_.effects.back().attempt;
+  const domain::InstanceName provider("containers");
+  const std::vector<reconcile::ListedSandbox> found = {
+      {attempt.id.str(), attempt.generation.str(), "docker:1"},
+      {attempt.id.str(), "another-generation", "docker:2"},
+      {"00000000-0000-4000-8000-00000000000f", "g", "docker:3"}};
+  engine_->on_sandboxes(provider, found);
+  EXPECT_TRUE(engine_->quarantined_sandboxes().empty())
+      << "their attempts may have ended while they were listed";
+  engine_->on_sandboxes(provider, found);
+  const auto shown = engine_->quarantined_sandboxes();
+  ASSERT_EQ(shown.size(), 2U);
+  EXPECT_EQ(shown[0].environment, "docker:2");
+  EXPECT_EQ(shown[1].environment, "docker:3");
+  EXPECT_EQ(count(EffectKind::destroy), 0);
+  engine_->on_sandboxes(provider, {});
+  EXPECT_TRUE(engine_->quarantined_sandboxes().empty());
+}
+
 }  // namespace
 }  // namespace engine_test
