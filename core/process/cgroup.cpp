@@ -191,7 +191,8 @@ Result<void> Cgroups::make_unified(std::string_view key, const Limits& limits) c
                  "configure no cgroup root to work without."};
   }
   if (unified_.empty()) return {};
-  for (const std::string& path : {root, group}) {
+  // From the place itself each time: a service manager takes back what none of its own units uses.
+  for (const std::string& path : {places_.unified, root, group}) {
     const Fd fd = open_directory(path);
     const int refused = fd ? hand_down(fd.get(), unified_) : errno;
     if (refused != 0) return failed(key, "given its controllers", refused);

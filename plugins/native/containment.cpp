@@ -11,6 +11,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::int64_t least_cpu_milli = 10;
+constexpr std::int64_t least_memory = std::int64_t{16} << 20U;
+
 // Where links lead; the path itself if nothing is there.
 std::string real(const std::string& path) {
   std::error_code missing;
@@ -57,6 +60,12 @@ std::string Containment::refusal(const rmgr::Profile& profile) const {
            ", so that limit cannot be enforced; run it as root or delegate the controllers to it, or remove "
            "the "
            "limit from the policy's profile.";
+  }
+  // Less than the kernel takes, or than any runner can start with.
+  if ((profile.cpu_milli != 0 && profile.cpu_milli < least_cpu_milli) ||
+      (profile.memory_bytes != 0 && profile.memory_bytes < least_memory)) {
+    return "A native runner needs at least 0.01 cores and 16 MiB of memory; raise the limit in the policy's "
+           "profile.";
   }
   if (shared_ && !settings_.protected_paths.empty()) {
     return "protected_paths keep nothing from jobs that run as the agent's own account; configure run_as or "

@@ -2,9 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 
+#include "native/runtime.hpp"
 #include "native/settings.hpp"
 #include "plugin/schema.hpp"
 #include "unit/plugin_native/fakes.hpp"
@@ -95,6 +97,15 @@ TEST(ContainmentRules, WhatCannotBeEnforcedIsRefusedWithItsRemedy) {
   one.profile = {};
   EXPECT_EQ(one.refusal(), "");
 
+  Case tiny;
+  tiny.profile.cpu_milli = 9;
+  EXPECT_THAT(tiny.refusal(), HasSubstr("at least 0.01 cores and 16 MiB"));
+  tiny.profile = {};
+  tiny.profile.memory_bytes = (16 << 20) - 1;
+  EXPECT_THAT(tiny.refusal(), HasSubstr("at least 0.01 cores and 16 MiB"));
+  tiny.profile.memory_bytes = 16 << 20;
+  EXPECT_EQ(tiny.refusal(), "");
+
   Case hidden;
   hidden.settings.protected_paths = {"/srv/keys"};
   EXPECT_EQ(hidden.refusal(), "");
@@ -161,6 +172,19 @@ TEST(ContainmentRules, AJobMustSeeItsRuntimeAndItsPackage) {
   EXPECT_THAT(why, HasSubstr("symbolic link"));
   one.settings.protected_paths = {directory.path() + "/missing"};
   EXPECT_EQ(status_of([&] { one.made().check_places(runtime, "/usr"); }), Status::ok);
+}
+
+TEST(ContainmentRules, WhatStandsForTmpIsAsOpenAsItAndOnlyThereIfAsked) {
+  testing::Directory directory;
+  const std::string runtime = directory.path() + "/runtime";
+  fs::create_directories(runtime);
+  const Account self{"me", static_cast<std::uint32_t>(::geteuid()), static_cast<std::uint32_t>(::getegid())};
+  testing::Call call;
+  give_runtime(call.view(), runtime, self, false);
+  EXPECT_FALSE(fs::exists(runtime + "/_tmp"));
+  give_runtime(call.view(), runtime, self, true);
+  for (const char* name : {"/_tmp", "/_var_tmp"})
+    EXPECT_EQ(fs::status(runtime + name).permissions(), fs::perms(01777)) << name;
 }
 
 TEST(ContainmentRules, EverythingThatIsAskedForReachesTheProcess) {
