@@ -12,7 +12,8 @@ using plugin::ComponentKind;
 class Rogue : public testing::Test {
  protected:
   InstanceName add(ComponentKind kind) {
-    EXPECT_TRUE(host.add_instance(spec("rogue", kind)));
+    const auto added = host.add_instance(spec("rogue", kind));
+    EXPECT_TRUE(added) << added.error().message;
     return InstanceName("rogue-1");
   }
   RecordingLog log;
