@@ -3,10 +3,10 @@
 
 #include "cli/commands.hpp"
 #include "cli/control_client.hpp"
+#include "cli/offline.hpp"
 #include "cli/table.hpp"
 #include "daemon/control_protocol.hpp"
 #include "daemon/status.hpp"
-#include "journal/journal.hpp"
 #include "observe/text.hpp"
 
 namespace agent::cli {
@@ -109,11 +109,77 @@ void print_attempts(std::ostream& out, const json& attempts) {
   }
 }
 
+void print_journal(std::ostream& out, const json& journal) {
+  if (text(journal, "state") == "-" || text(journal, "state") == "ready") return;
+  out << "journal: " << text(journal, "state") << ": " << text(journal, "message") << '\n';
+}
+
+void print_sandboxes(std::ostream& out, const json& sandboxes) {
+  for (const json& row : sandboxes) {
+    const std::string environment = text(row, "environment");
+    out << "sandbox" << (environment == "-" ? "" : " " + environment) << " of attempt "
+        << text(row, "attempt") << " at " << text(row, "provider") << ": " << text(row, "remedy") << '\n';
+  }
+}
+
+void print_status(std::ostream& out, const json& document) {
+  const json host = document.contains("host") ? document["host"] : json::object();
+  out << "runner-manager " << text(document, "version") << (flag(document, "draining") ? ", draining" : "")
+      << ": " << text(host, "active") << " of " << text(host, "capacity") << " runners\n\n";
+  print_journal(out, document.contains("journal") ? document["journal"] : json::object());
+  print_policies(out, rows_of(document, "policies"));
+  for (const json& row : rows_of(document, "quarantined_slots"))
+    print_slots(out, text(row, "policy"), json::array({row}));
+  print_sandboxes(out, rows_of(document, "quarantined_sandboxes"));
+  print_targets(out, rows_of(document, "targets"));
+  out << '\n';
+  print_instances(out, rows_of(document, "instances"));
+  out << '\n';
+  print_attempts(out, rows_of(document, "attempts"));
+  if (!document.contains("notices") || !document["notices"].is_array()) return;
+  for (const json& notice : document["notices"]) {
+    if (notice.is_string()) out << "notice: " << observe::escape_controls(notice.get<std::string>()) << '\n';
+  }
+}
+
+// What can be told of an agent that does not answer: how its state directory fares, and what its journal
+// says is not done. Nothing is written.
+int status_without_agent(Surface& surface, const std::string& state, bool as_json) {
+  const daemon::OfflineInput offline = look_without_agent(state);
+  const bool usable =
+      offline.journal == domain::JournalState::ready || offline.journal == domain::JournalState::absent;
+  const int exit_code = usable ? kNotRunning : kStateRefused;
+  const std::string document = daemon::offline_json(offline);
+  if (as_json) {
+    surface.out << document << '\n';
+    return exit_code;
+  }
+  if (offline.holder) {
+    surface.out << "an agent (process " << *offline.holder
+                << ") has the state directory and does not answer yet; see its log\n";
+  } else {
+    surface.out << "no agent is running\n";
+  }
+  const json parsed = json::parse(document, nullptr, false);
+  print_journal(surface.out, parsed["journal"]);
+  print_attempts(surface.out, rows_of(parsed, "attempts"));
+  return exit_code;
+}
+
 }  // namespace
 
 int status(Surface& surface, const Where& where, bool as_json) {
+  std::optional<config::Configuration> configuration;
+  if (!where.config.empty()) {
+    configuration = load(surface, where.config);
+    if (!configuration) return kConfigurationRefused;
+  }
+  auto response = send_request(configuration ? configuration->control_socket : where.socket,
+                               daemon::control_request("status"));
+  const bool absent = !response && response.error().code == domain::ErrorCode::not_found;
   int exit_code = kFailed;
-  const auto result = ask(surface, where, daemon::control_request("status"), exit_code);
+  const auto result = outcome_of(surface, std::move(response), exit_code);
+  if (absent && configuration) return status_without_agent(surface, configuration->state_directory, as_json);
   if (!result) return exit_code;
   if (as_json) {
     surface.out << *result << '\n';
@@ -124,56 +190,9 @@ int status(Surface& surface, const Where& where, bool as_json) {
     surface.err << "runner-manager: the agent's answer is not understood; is it of another version?\n";
     return kFailed;
   }
-  const json host = document.contains("host") ? document["host"] : json::object();
-  surface.out << "runner-manager " << text(document, "version")
-              << (flag(document, "draining") ? ", draining" : "") << ": " << text(host, "active") << " of "
-              << text(host, "capacity") << " runners\n\n";
-  print_policies(surface.out, rows_of(document, "policies"));
-  for (const json& row : rows_of(document, "quarantined_slots"))
-    print_slots(surface.out, text(row, "policy"), json::array({row}));
-  for (const json& row : rows_of(document, "quarantined_sandboxes")) {
-    const std::string named =
-        row.value("environment", json()).is_string() ? " " + text(row, "environment") : "";
-    surface.out << "sandbox" << named << " of attempt " << text(row, "attempt") << " at "
-                << text(row, "provider") << ": " << text(row, "remedy") << '\n';
-  }
-  print_targets(surface.out, rows_of(document, "targets"));
-  surface.out << '\n';
-  print_instances(surface.out, rows_of(document, "instances"));
-  surface.out << '\n';
-  print_attempts(surface.out, rows_of(document, "attempts"));
-  if (document.contains("notices") && document["notices"].is_array()) {
-    for (const json& notice : document["notices"]) {
-      if (notice.is_string())
-        surface.out << "notice: " << observe::escape_controls(notice.get<std::string>()) << '\n';
-    }
-  }
+  print_status(surface.out, document);
   return kOk;
 }
-
-namespace {
-
-// Without a daemon the journal itself is read; nothing is written there.
-std::optional<std::string> attempts_of_journal(Surface& surface, const std::string& state,
-                                               std::int64_t limit) {
-  journal::OpenOptions open;
-  open.path = state + "/journal.db";
-  open.read_only = true;
-  open.check = false;
-  auto opened = journal::Journal::open(open);
-  if (!opened) {
-    failed(surface, opened.error(), kStateRefused);
-    return std::nullopt;
-  }
-  auto rows = (*opened)->recent(limit);
-  if (!rows) {
-    failed(surface, rows.error(), kStateRefused);
-    return std::nullopt;
-  }
-  return daemon::attempts_json(*rows);
-}
-
-}  // namespace
 
 int attempts(Surface& surface, const Where& where, bool as_json, std::int64_t limit) {
   int exit_code = kFailed;
@@ -186,8 +205,9 @@ int attempts(Surface& surface, const Where& where, bool as_json, std::int64_t li
   const std::string socket = configuration ? configuration->control_socket : where.socket;
   auto response = send_request(socket, daemon::control_request("attempts", "limit", limit));
   if (!response && configuration && response.error().code == domain::ErrorCode::not_found) {
-    result = attempts_of_journal(surface, configuration->state_directory, limit);
-    if (!result) return kStateRefused;
+    const auto rows = recent_without_agent(configuration->state_directory, limit);
+    if (!rows) return failed(surface, rows.error(), kStateRefused);
+    result = daemon::attempts_json(*rows);
   } else {
     result = outcome_of(surface, std::move(response), exit_code);
   }

@@ -226,6 +226,32 @@ Mark place_between(const std::string& broken, const std::vector<std::pair<std::s
   return last;
 }
 
+// A provider's `config` may say under `policies`, by the name of a policy, what differs for it. A name that
+// none of its policies has would be a setting that silently does nothing.
+void check_overrides(const Configuration& out, Problems& problems) {
+  constexpr std::string_view below = "/policies/";
+  for (const Instance& provider : out.providers) {
+    for (const auto& [pointer, place] : provider.key_places) {
+      if (!pointer.starts_with(below) || pointer.find('/', below.size()) != std::string::npos) continue;
+      const std::string name = pointer.substr(below.size());
+      // One whose provider could not be read has its own problem.
+      const auto known = std::find_if(out.policies.begin(), out.policies.end(), [&](const Policy& policy) {
+        return policy.name.str() == name &&
+               (policy.provider == provider.name || policy.provider.str().empty());
+      });
+      if (known != out.policies.end()) continue;
+      std::vector<std::string_view> own;
+      for (const Policy& policy : out.policies) {
+        if (policy.provider == provider.name) own.push_back(policy.name.str());
+      }
+      problems.add({place.line, place.column}, "no policy of the provider " + shown(provider.name.str()) +
+                                                   " has the name " + shown(name) +
+                                                   "; name one of its policies, or remove this part." +
+                                                   suggestion(name, own));
+    }
+  }
+}
+
 }  // namespace
 
 void read_policies(Section& root, Configuration& out, Problems& problems) {
@@ -253,6 +279,7 @@ void read_policies(Section& root, Configuration& out, Problems& problems) {
   for (const std::string& broken : domain::check_policies(sound)) {
     problems.add(place_between(broken, names), broken);
   }
+  check_overrides(out, problems);
 }
 
 }  // namespace agent::config

@@ -43,17 +43,6 @@ std::string architecture() {
   return machine.rfind("arm", 0) == 0 ? "arm" : "x64";
 }
 
-// A directory of our own in the unified hierarchy, so that a runner's whole tree can be ended at once; empty
-// where the kernel or the machine's owner does not let us.
-std::string own_cgroup(const domain::InstallationId& installation) {
-  for (const char* root : {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"}) {
-    if (::access((std::string(root) + "/cgroup.procs").c_str(), W_OK) != 0) continue;
-    std::string path = std::string(root) + "/runner-manager-" + installation.str().substr(0, 8);
-    if (::mkdir(path.c_str(), 0755) == 0 || errno == EEXIST) return path;
-  }
-  return {};
-}
-
 }  // namespace
 
 Assembly::~Assembly() { shut_down(); }
@@ -85,8 +74,7 @@ std::optional<StartRefusal> Assembly::open_state(const AssemblyInput& input) {
   if (!lock) return state_refusal(lock.error().message);
   lock_ = std::make_unique<journal::StateLock>(std::move(*lock));
   RMGR_CRASH_POINT("start.locked");
-  if (auto reserve = journal::ensure_reserve(state); !reserve) notices_.push_back(reserve.error().message);
-
+  auto reserve = journal::ensure_reserve(state);
   RMGR_CRASH_POINT("start.reserved");
   journal::OpenOptions open;
   open.path = state + "/journal.db";
@@ -94,6 +82,16 @@ std::optional<StartRefusal> Assembly::open_state(const AssemblyInput& input) {
   open.installation = random_uuid();
   open.machine = machine_id();
   auto opened = journal::Journal::open(open);
+  if (!opened && opened.error().code == domain::ErrorCode::full && reserve) {
+    // What runs must be adopted, and ended when it is over, on a full disk too.
+    reserve = opened.error();
+    if (journal::give_up_reserve(state)) opened = journal::Journal::open(open);
+  }
+  if (!reserve && reserve.error().code == domain::ErrorCode::full) {
+    reserve_missing_ = reserve.error().message;
+  } else if (!reserve) {
+    notices_.push_back(reserve.error().message);
+  }
   if (!opened) return state_refusal(opened.error().message);
   journal_ = std::move(*opened);
   RMGR_CRASH_POINT("start.journal_opened");
@@ -105,7 +103,7 @@ std::optional<StartRefusal> Assembly::open_state(const AssemblyInput& input) {
   process::Options options;
   options.shim = input.program_directory + "/rmgr-shim";
   options.record_directory = state + "/processes";
-  options.cgroup_root = own_cgroup(journal_->installation());
+  options.cgroups = process::own_cgroups("runner-manager-" + journal_->installation().str().substr(0, 8));
   const auto post = input.post;
   auto processes = process::ProcessHost::create(options, [this, post](std::string key) {
     post([this, id = domain::AttemptId(std::move(key))] {
@@ -219,6 +217,7 @@ std::optional<StartRefusal> Assembly::start_engine(const AssemblyInput& input) {
   world_->connect(*engine_);
   if (auto started = engine_->start(std::move(*policies)); !started)
     return state_refusal(started.error().message);
+  if (reserve_missing_) engine_->on_reserve({.held = false, .message = *reserve_missing_});
   RMGR_CRASH_POINT("start.engine_started");
   return std::nullopt;
 }

@@ -59,6 +59,7 @@ class Assembly {
 
   observe::Log& log_;
   std::vector<std::string> notices_;
+  std::optional<std::string> reserve_missing_;  // at the start, because the disk was full, and the reason
   domain::BootId boot_;
   std::unique_ptr<journal::StateLock> lock_;
   std::unique_ptr<journal::Journal> journal_;

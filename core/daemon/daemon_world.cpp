@@ -357,4 +357,19 @@ void DaemonWorld::release_reserve() {
   }
 }
 
+void DaemonWorld::restore_reserve() {
+  pruning_->submit<std::monostate>(
+      "reserve", kScrubDeadline,
+      [this](Call&) -> Result<std::monostate> {
+        if (auto restored = journal::restore_reserve(options_.state_directory); !restored)
+          return restored.error();
+        return std::monostate{};
+      },
+      [this](const Result<std::monostate>& restored) {
+        reconcile::ReserveAnswer answer;
+        if (!restored) answer = {.held = false, .message = restored.error().message};
+        post_([this, answer] { engine_->on_reserve(answer); });
+      });
+}
+
 }  // namespace agent::daemon

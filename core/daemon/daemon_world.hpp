@@ -49,6 +49,7 @@ class DaemonWorld final : public reconcile::World {
   void prune_packages(const std::set<domain::PackageDigest>& leased) override;
   void sweep(const std::vector<reconcile::AttemptPointer>& attempts) override;
   void release_reserve() override;
+  void restore_reserve() override;
 
  private:
   // Where an effect runs and how long it may take; the lane is null when its plugin is not ready.
@@ -87,7 +88,7 @@ class DaemonWorld final : public reconcile::World {
   std::map<domain::InstanceName, std::unique_ptr<plugin::Lane>> package_lanes_;
   std::map<std::string, RootLanes> root_lanes_;
   std::unique_ptr<plugin::Lane> turns_;    // package copies, in the order of reservation
-  std::unique_ptr<plugin::Lane> pruning_;  // of the package cache
+  std::unique_ptr<plugin::Lane> pruning_;  // of the package cache, and other care of the state directory
 };
 
 // A look whose diagnostics could not be read is no look: a job that ran may have left its proof there.

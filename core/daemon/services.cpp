@@ -58,12 +58,23 @@ Result<std::vector<std::string>> KvBridge::list(const InstanceName& instance, st
 
 Result<domain::ProcessIdentity> ProcessBridge::spawn_held(plugin::Call&,
                                                           const plugin::ProcessRequest& request) {
-  return host_.spawn_held({.key = request.key,
-                           .argv = request.argv,
-                           .environment = request.environment,
-                           .directory = request.directory,
-                           .uid = request.uid,
-                           .gid = request.gid});
+  process::Spec spec;
+  spec.key = request.key;
+  spec.argv = request.argv;
+  spec.environment = request.environment;
+  spec.directory = request.directory;
+  spec.uid = request.uid;
+  spec.gid = request.gid;
+  spec.time_limit = request.time_limit;
+  spec.limits = {request.cpu_milli, request.memory_bytes, request.pids};
+  spec.nice = request.nice;
+  spec.no_new_privileges = request.no_new_privileges;
+  for (const auto& [name, value] : request.resource_limits)
+    spec.resource_limits.push_back({name, value});
+  spec.hidden_directories = request.hidden_directories;
+  for (const auto& [target, backing] : request.private_directories)
+    spec.private_directories.push_back({target, backing});
+  return host_.spawn_held(spec);
 }
 
 Result<void> ProcessBridge::release(plugin::Call& call, std::string_view key,
@@ -99,5 +110,10 @@ Result<void> ProcessBridge::stop(plugin::Call& call, std::string_view key,
 }
 
 Result<void> ProcessBridge::forget(std::string_view key) { return host_.forget(key); }
+
+plugin::ProcessAbilities ProcessBridge::abilities() const {
+  const process::Abilities able = host_.abilities();
+  return {able.groups, able.limit_cpu, able.limit_memory, able.limit_pids, able.accounts, able.directories};
+}
 
 }  // namespace agent::daemon

@@ -51,6 +51,7 @@ class ProcessBridge final : public plugin::ProcessPort {
   domain::Result<void> stop(plugin::Call& call, std::string_view key, const domain::ProcessIdentity& identity,
                             domain::Millis grace) override;
   domain::Result<void> forget(std::string_view key) override;
+  [[nodiscard]] plugin::ProcessAbilities abilities() const override;
 
  private:
   process::ProcessHost& host_;

@@ -71,6 +71,10 @@ json attempt_document(const Attempt& attempt) {
   return document;
 }
 
+json journal_document(domain::JournalState state, std::string_view message) {
+  return {{"state", word(domain::to_string(state))}, {"message", told(message)}};
+}
+
 json slot_document(const domain::Policy& policy, std::int64_t slot, domain::SlotRefusal refusal) {
   return {{"slot", slot},
           {"path", policy.root + "/" + domain::slot_directory_name(slot)},
@@ -171,10 +175,13 @@ std::string dump(const json& document) {
 std::string status_json(const StatusInput& input, const reconcile::Engine& engine) {
   const auto attempts = engine.attempts();
   const auto quarantined = engine.quarantined_slots();
+  const reconcile::JournalView journal = engine.journal();
   json document{{"installation", input.installation},
                 {"version", input.version},
+                {"running", true},
                 {"started_at_ms", input.started_at_ms},
                 {"draining", engine.draining()},
+                {"journal", journal_document(journal.state, journal.message)},
                 {"host", {{"capacity", input.host_capacity}, {"active", engine.active()}}},
                 {"policies", json::array()},
                 {"instances", json::array()},
@@ -193,7 +200,6 @@ std::string status_json(const StatusInput& input, const reconcile::Engine& engin
     document["instances"].push_back(instance_document(instance));
   for (const std::string& notice : input.notices)
     document["notices"].push_back(told(notice));
-  if (!engine.journal_error().empty()) document["notices"].push_back(told(engine.journal_error()));
   return dump(document);
 }
 
@@ -202,6 +208,15 @@ std::string explanation_json(const reconcile::Explanation& explanation) {
                    {"facts", explanation.facts},
                    {"factors", explanation.factors},
                    {"remedies", explanation.remedies}});
+}
+
+std::string offline_json(const OfflineInput& input) {
+  json document{{"running", false},
+                {"process", nullptr},
+                {"journal", journal_document(input.journal, input.message)},
+                {"attempts", attempts_array(input.active)}};
+  if (input.holder) document["process"] = *input.holder;
+  return dump(document);
 }
 
 std::string attempts_json(const std::vector<Attempt>& attempts) {

@@ -1,6 +1,7 @@
 // The JSON documents that the control socket answers with; docs/cli.md describes them.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,14 @@
 #include "reconcile/engine.hpp"
 
 namespace agent::daemon {
+
+// An agent that does not answer, as its state directory shows it.
+struct OfflineInput {
+  std::optional<std::int64_t> holder;  // the process that has the state directory
+  domain::JournalState journal = domain::JournalState::ready;
+  std::string message;                  // what was seen and what to do; empty when ready
+  std::vector<domain::Attempt> active;  // that the journal knows as not done
+};
 
 struct StatusInput {
   std::string installation;
@@ -21,6 +30,7 @@ struct StatusInput {
 
 std::string explanation_json(const reconcile::Explanation& explanation);
 std::string status_json(const StatusInput& input, const reconcile::Engine& engine);
+std::string offline_json(const OfflineInput& input);
 // {"attempts":[…]}; the rows in the order given.
 std::string attempts_json(const std::vector<domain::Attempt>& attempts);
 

@@ -15,8 +15,10 @@ Millis doubling(Millis initial, std::int64_t tries, Millis cap);
 inline constexpr std::int64_t kLaunchTries = 3;
 Millis launch_wait(std::int64_t tries, Millis asked);
 
-// Tolerated clean-up failures: 30 s, 60 s, … at most 15 min.
+// Tolerated clean-up failures: 30 s, 60 s, … at most 15 min. A provider that knows when it will be done says
+// so and is asked again then, but not sooner than after a second.
 Millis cleanup_wait(std::int64_t tries);
+inline constexpr Millis kMinimumCleanupWait{1'000};
 
 // A policy held after a terminal refusal: 30 s doubling to 15 min.
 Millis hold_wait(std::int64_t refusals);

@@ -41,7 +41,8 @@ Words explain(LimitingFactor factor) {
       return {"Runners of the last start have not all been seen again.",
               "Wait until GitHub answers; `attempts forget` is for one that is proven gone."};
     case LimitingFactor::disk_full:
-      return {"The disk is full.", "Make room on the disk of the runtimes and of the state directory."};
+      return {"The disk of the state directory is full, or was and what is kept for that is not back yet.",
+              "Make room on it, at least 32 MiB."};
     case LimitingFactor::root_refused:
       return {"The policy's root cannot be used.", "Mend the root as its note in `status` says."};
     case LimitingFactor::no_free_slot:
@@ -49,7 +50,7 @@ Words explain(LimitingFactor factor) {
               "Look in `status` for refused slots and for attempts of this policy that are not cleaned, or "
               "raise the policy's `max`."};
     case LimitingFactor::journal_unreadable:
-      return {"The journal, or a row of it, cannot be written.", "Mend what the notice in `status` says."};
+      return {"The journal, or a row of it, cannot be written.", "Mend what `journal` in `status` says."};
     case LimitingFactor::policy_minimum:
       return {"The policy's `min` is kept ready and nothing more is asked for.", ""};
   }

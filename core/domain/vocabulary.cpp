@@ -81,6 +81,9 @@ constexpr Words<LimitingFactor, LimitingFactor::policy_minimum> kFactors{"none",
                                                                          "journal_unreadable",
                                                                          "policy_minimum"};
 
+constexpr Words<JournalState, JournalState::failing> kJournalStates{
+    "ready", "full", "damaged", "other_version", "denied", "in_use", "absent", "failing"};
+
 template <std::size_t size>
 constexpr bool complete(const std::array<std::string_view, size>& words) {
   for (std::size_t i = 0; i < size; ++i) {
@@ -94,6 +97,7 @@ constexpr bool complete(const std::array<std::string_view, size>& words) {
 static_assert(complete(kStates) && complete(kOutcomes) && complete(kReasons) && complete(kProviders));
 static_assert(complete(kWorkspaces) && complete(kPolicyStates) && complete(kTerminations));
 static_assert(complete(kSteps) && complete(kEffects) && complete(kFactors));
+static_assert(complete(kJournalStates));
 
 template <class T, std::size_t size>
 std::string_view word(const std::array<std::string_view, size>& words, T value) {
@@ -121,6 +125,19 @@ std::string_view to_string(TerminationKind kind) { return word(kTerminations, ki
 std::string_view to_string(TerminationStep step) { return word(kSteps, step); }
 std::string_view to_string(EffectKind kind) { return word(kEffects, kind); }
 std::string_view to_string(LimitingFactor factor) { return word(kFactors, factor); }
+std::string_view to_string(JournalState state) { return word(kJournalStates, state); }
+
+JournalState journal_state(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::full: return JournalState::full;
+    case ErrorCode::corrupt: return JournalState::damaged;
+    case ErrorCode::unsupported: return JournalState::other_version;
+    case ErrorCode::denied: return JournalState::denied;
+    case ErrorCode::busy: return JournalState::in_use;
+    case ErrorCode::not_found: return JournalState::absent;
+    default: return JournalState::failing;
+  }
+}
 
 template <>
 std::optional<State> parse<State>(std::string_view text) {

@@ -4,6 +4,8 @@
 #include <optional>
 #include <string_view>
 
+#include "domain/result.hpp"
+
 namespace agent::domain {
 
 enum class State {
@@ -100,6 +102,20 @@ enum class LimitingFactor {
   policy_minimum,  // nothing more is asked for than the policy's own minimum
 };
 
+// How the journal fares, as status shows it. A message beside it says what was seen and what to do.
+enum class JournalState {
+  ready,
+  full,           // its disk is, or was until the reserve is back in its place; nothing new is started
+  damaged,        // nothing is written any more
+  other_version,  // its schema is another version's
+  denied,         // a read-only filesystem, a wrong owner, or another machine's
+  in_use,         // another process holds it
+  absent,         // the daemon never started here
+  failing,        // anything else; tried again
+};
+// What a journal that answers with this is called.
+JournalState journal_state(ErrorCode code);
+
 std::string_view to_string(State);
 std::string_view to_string(OutcomeKind);
 std::string_view to_string(FailureReason);
@@ -110,6 +126,7 @@ std::string_view to_string(TerminationKind);
 std::string_view to_string(TerminationStep);
 std::string_view to_string(EffectKind);
 std::string_view to_string(LimitingFactor);
+std::string_view to_string(JournalState);
 
 // parse<T>(to_string(x)) == x for each; nothing for any other text.
 template <class T>

@@ -48,7 +48,7 @@ Result<Opened> prepare(const Request& request) {
   auto installation = check_identity(*database, options, request.may_be_blank);
   if (!installation) return installation.error();
   database->keep_tidy();
-  return Opened{std::move(*database), std::move(*installation)};
+  return Opened{std::move(*database), std::move(*installation), {}};
 }
 
 std::pair<std::string, std::string> split(const std::string& path) {
@@ -102,6 +102,7 @@ Result<Opened> open_on_disk(const OpenOptions& options, const std::vector<std::s
   auto there = exists(path);
   if (!there) return there.error();
   if (!*there && options.read_only) {
+    if (auto clear = refuse_remains(path); !clear) return clear.error();
     return Error{ErrorCode::not_found,
                  "there is no journal at " + path + " yet; the daemon makes it when it first starts.",
                  {}};
@@ -109,14 +110,16 @@ Result<Opened> open_on_disk(const OpenOptions& options, const std::vector<std::s
   if (!*there) {
     if (auto made = make_new(options, path, *directory, steps); !made) return made.error();
   }
-  auto size = check_file(path, !options.read_only);
+  auto size = check_file(path, *directory);
   if (!size) return size.error();
   if (*size == 0) {
     return Error{
         ErrorCode::corrupt, "journal " + path + " is empty, which it never is. " + sqlite::way_out(path), {}};
   }
   const Access access = options.read_only ? Access::read_only : Access::read_write;
-  return prepare({options, steps, path, access, backup_beside(*directory), false});
+  auto opened = prepare({options, steps, path, access, backup_beside(*directory), false});
+  if (opened) opened->directory = *directory;
+  return opened;
 }
 
 }  // namespace

@@ -12,6 +12,7 @@ namespace agent::journal {
 struct Opened {
   sqlite::Database database;
   std::string installation;
+  std::string directory;  // of the file; empty within a VFS of its own
 };
 
 // The whole sequence of Journal::open with the schema given by `steps`.

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -57,11 +58,11 @@ Result<void> sync_path(const std::string& path, int flags) {
   return {};
 }
 
-Result<void> check_writers(const struct stat& info, const std::string& path, bool ours) {
-  if (ours && info.st_uid != ::geteuid()) {
+Result<void> check_writers(const struct stat& info, const std::string& path, std::optional<uid_t> owner) {
+  if (owner && info.st_uid != *owner) {
     return Error{ErrorCode::denied,
-                 path + " belongs to account " + std::to_string(info.st_uid) + ", the daemon runs as " +
-                     std::to_string(::geteuid()) +
+                 path + " belongs to account " + std::to_string(info.st_uid) + ", the daemon's is " +
+                     std::to_string(*owner) +
                      "; give it the right owner or start the daemon as that account.",
                  {}};
   }
@@ -87,15 +88,18 @@ Result<std::string> state_directory(const std::string& directory, bool make) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) return system_failure(errno, "look at the state directory " + path);
   if (!S_ISDIR(info.st_mode)) return Error{ErrorCode::denied, path + " is not a directory.", {}};
-  if (auto checked = check_writers(info, path, make); !checked) return checked.error();
+  const auto owner = make ? std::optional(::geteuid()) : std::nullopt;
+  if (auto checked = check_writers(info, path, owner); !checked) return checked.error();
   return path;
 }
 
-Result<std::int64_t> check_file(const std::string& path, bool ours) {
+Result<std::int64_t> check_file(const std::string& path, const std::string& directory) {
+  struct stat around {};
+  if (::stat(directory.c_str(), &around) != 0) return system_failure(errno, "look at " + directory);
   struct stat info {};
   if (::lstat(path.c_str(), &info) != 0) return system_failure(errno, "look at " + path);
   if (!S_ISREG(info.st_mode)) return Error{ErrorCode::denied, path + " is not a regular file.", {}};
-  if (auto checked = check_writers(info, path, ours); !checked) return checked.error();
+  if (auto checked = check_writers(info, path, around.st_uid); !checked) return checked.error();
   return std::int64_t{info.st_size};
 }
 

@@ -30,8 +30,8 @@ domain::Error system_failure(int error, const std::string& doing);
 // Refused when others can write it or own it.
 domain::Result<std::string> state_directory(const std::string& directory, bool make);
 
-// Answers the size of a regular file that only its owner can write. With `ours` also: this account owns it.
-domain::Result<std::int64_t> check_file(const std::string& path, bool ours);
+// Answers the size of a regular file of the account that owns `directory`, which nobody else can write.
+domain::Result<std::int64_t> check_file(const std::string& path, const std::string& directory);
 
 domain::Result<bool> exists(const std::string& path);
 

@@ -97,6 +97,8 @@ class Journal {
 class StateLock {
  public:
   static Result<StateLock> acquire(const std::string& directory, domain::Millis patience);
+  // The process that has it, nothing if there is none or if that cannot be told. Takes and makes nothing.
+  static std::optional<std::int64_t> holder(const std::string& directory);
   StateLock(StateLock&& other) noexcept;
   StateLock& operator=(StateLock&& other) noexcept;
   ~StateLock();
@@ -107,9 +109,13 @@ class StateLock {
 };
 
 // A file of 16 MiB beside the journal that is given up on a full disk, so that what runs can still be ended.
-// ensure_reserve really takes the blocks (full: they are not there, and nothing is kept); both may be
-// repeated.
+// ensure_reserve really takes the blocks (full: they are not there, and nothing is kept). restore_reserve
+// does so only where as much again stays free (full otherwise), so that what is started then has room. All
+// may be repeated.
 Result<void> ensure_reserve(const std::string& directory);
+Result<void> restore_reserve(const std::string& directory);
 Result<void> give_up_reserve(const std::string& directory);
+// What a daemon that starts now would meet: denied (the file system is read-only) or full. Changes nothing.
+Result<void> check_place(const std::string& directory);
 
 }  // namespace agent::journal

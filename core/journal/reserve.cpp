@@ -1,13 +1,18 @@
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 
 #include "journal/files.hpp"
 #include "journal/journal.hpp"
 
 namespace agent::journal {
+
+using domain::Error;
+using domain::ErrorCode;
 
 namespace {
 
@@ -21,6 +26,34 @@ Result<bool> holds_its_blocks(int fd, const std::string& path) {
   struct stat info {};
   if (::fstat(fd, &info) != 0) return system_failure(errno, "look at " + path);
   return info.st_size == kReserve && off_t{info.st_blocks} * kBlock >= kReserve;
+}
+
+struct Place {
+  std::uint64_t free = 0;  // bytes, for an account that is not root
+  bool read_only = false;
+};
+// The reserve, and as much again for what is started beside it.
+constexpr std::uint64_t kWanted = 2 * std::uint64_t{kReserve};
+
+// A file system that met an error refuses writes without showing it to those who only look, so a file without
+// a name is asked for.
+bool refuses_writes(const std::string& directory) {
+  const Descriptor file{::open(directory.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600)};
+  return !file.open() && errno == EROFS;
+}
+
+Result<Place> look_at(const std::string& directory) {
+  struct statvfs filesystem {};
+  if (::statvfs(directory.c_str(), &filesystem) != 0)
+    return system_failure(errno, "look at the file system of " + directory);
+  return Place{.free = std::uint64_t{filesystem.f_bavail} * filesystem.f_frsize,
+               .read_only = (filesystem.f_flag & ST_RDONLY) != 0 || refuses_writes(directory)};
+}
+
+std::string wanting(const Place& place) {
+  return "It has " + std::to_string(place.free >> 20U) +
+         " MiB free, and nothing new is started before it has " + std::to_string(kWanted >> 20U) +
+         " MiB; runners that are there are ended and cleaned. Free space on it.";
 }
 
 Result<void> allocate(int fd, const std::string& path) {
@@ -48,6 +81,31 @@ Result<void> ensure_reserve(const std::string& directory) {
   // Half a reserve only makes a full disk fuller.
   if (!allocated) static_cast<void>(remove_file(path));
   return allocated;
+}
+
+Result<void> restore_reserve(const std::string& directory) {
+  auto place = look_at(directory);
+  if (!place) return place.error();
+  if (place->free >= kWanted) return ensure_reserve(directory);
+  return Error{
+      ErrorCode::full, "The disk of the state directory " + directory + " was full. " + wanting(*place), {}};
+}
+
+Result<void> check_place(const std::string& directory) {
+  auto place = look_at(directory);
+  if (!place) return place.error();
+  if (place->read_only) {
+    return Error{
+        ErrorCode::denied,
+        "The file system of the state directory " + directory +
+            " is read-only. Find out why (its errors are in the kernel's log), then mount it writable.",
+        {}};
+  }
+  struct stat info {};
+  const bool reserved = ::stat(reserve_path(directory).c_str(), &info) == 0 && info.st_size == kReserve;
+  if (reserved || place->free >= kWanted) return {};
+  return Error{
+      ErrorCode::full, "The disk of the state directory " + directory + " is full. " + wanting(*place), {}};
 }
 
 Result<void> give_up_reserve(const std::string& directory) { return remove_file(reserve_path(directory)); }

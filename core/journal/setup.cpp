@@ -84,7 +84,7 @@ Result<void> set_durability(Database& database) {
   auto mode = database.text("PRAGMA journal_mode = WAL");
   if (!mode) return mode.error();
   if (*mode != "wal") {
-    return Error{ErrorCode::unsupported,
+    return Error{ErrorCode::denied,
                  "journal " + database.path() + " cannot use a write-ahead log here (it answers " + *mode +
                      "); put the state directory on a local file system.",
                  {}};

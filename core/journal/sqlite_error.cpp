@@ -53,7 +53,8 @@ std::string advice(ErrorCode code, const std::string& path) {
     case ErrorCode::corrupt: return way_out(path);
     case ErrorCode::full: return "Free space on its file system.";
     case ErrorCode::busy: return "Another process holds it; end that one, or try again.";
-    case ErrorCode::denied: return "Check who owns it and its directory, and whether it may be written.";
+    case ErrorCode::denied:
+      return "Check whether its file system is mounted read-only, and who owns it and its directory.";
     case ErrorCode::retry: return "Nothing was concluded from it; look at the disk if this goes on.";
     default: return {};
   }

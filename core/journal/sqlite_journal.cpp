@@ -34,6 +34,7 @@ class SqliteJournal final : public Journal {
   SqliteJournal(Opened&& opened, bool read_only)
       : database_(std::move(opened.database)),
         installation_(std::move(opened.installation)),
+        directory_(std::move(opened.directory)),
         read_only_(read_only) {}
 
   [[nodiscard]] domain::InstallationId installation() const override { return installation_; }
@@ -102,8 +103,18 @@ class SqliteJournal final : public Journal {
       return Error{ErrorCode::denied, "journal " + database_.path() + " is open for reading only.", {}};
     }
     auto done = run_within(work);
-    if (!done) attempts_.definitions().forget();
-    return done;
+    if (done) return done;
+    attempts_.definitions().forget();
+    return explained(done.error());
+  }
+
+  // SQLite does not say which error of the system it met. That of a file system which became read-only lasts
+  // until somebody does something.
+  [[nodiscard]] Error explained(const Error& error) const {
+    if (error.code != ErrorCode::retry || directory_.empty()) return error;
+    const auto place = check_place(directory_);
+    if (place || place.error().code != ErrorCode::denied) return error;
+    return {ErrorCode::denied, error.message + " " + place.error().message, {}};
   }
 
   template <class Work>
@@ -118,6 +129,7 @@ class SqliteJournal final : public Journal {
 
   sqlite::Database database_;
   domain::InstallationId installation_;
+  std::string directory_;  // empty within a VFS of its own
   bool read_only_;
   AttemptStore attempts_{database_};
   EventStore events_{database_};

@@ -32,10 +32,14 @@ bool try_lock(int fd) {
   return ::fcntl(fd, F_SETLK, &lock) == 0;
 }
 
-std::string holder(int fd) {
+std::optional<std::int64_t> holder_of(int fd) {
   struct flock lock = whole_file(F_WRLCK);
-  if (::fcntl(fd, F_GETLK, &lock) != 0 || lock.l_type == F_UNLCK || lock.l_pid <= 0) return {};
-  return " (process " + std::to_string(lock.l_pid) + ")";
+  if (::fcntl(fd, F_GETLK, &lock) != 0 || lock.l_type == F_UNLCK || lock.l_pid <= 0) return std::nullopt;
+  return lock.l_pid;
+}
+
+std::string named(const std::optional<std::int64_t>& holder) {
+  return holder ? " (process " + std::to_string(*holder) + ")" : std::string();
 }
 
 }  // namespace
@@ -53,13 +57,18 @@ Result<StateLock> StateLock::acquire(const std::string& directory, domain::Milli
     if (std::chrono::steady_clock::now() >= until) {
       return Error{
           ErrorCode::busy,
-          "the state directory " + *real + " is in use by another daemon" + holder(file.get()) +
+          "the state directory " + *real + " is in use by another daemon" + named(holder_of(file.get())) +
               "; one daemon serves a state directory. Stop that one, or configure another directory.",
           {}};
     }
     std::this_thread::sleep_for(kBetweenTries);
   }
   return StateLock{file.release()};
+}
+
+std::optional<std::int64_t> StateLock::holder(const std::string& directory) {
+  const Descriptor file{::open((directory + "/lock").c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)};
+  return file.open() ? holder_of(file.get()) : std::nullopt;
 }
 
 StateLock::StateLock(StateLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}

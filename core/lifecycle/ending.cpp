@@ -1,4 +1,6 @@
 // The end: termination of a live runner, and everything that a concluded attempt still owes.
+#include <algorithm>
+
 #include "domain/backoff.hpp"
 #include "domain/state.hpp"
 #include "lifecycle/parts.hpp"
@@ -74,7 +76,7 @@ void on_deregistered(Step& out, const event::Deregistered& answered, const domai
 void on_failed(Step& out, EffectKind kind, const event::Failed& failed, const Context& context) {
   Attempt& attempt = out.attempt;
   if (kind != EffectKind::deregister) {
-    retry_cleanup(attempt, context.now);
+    retry_cleanup(attempt, context.now, failed.retry_after);
     return;
   }
   const bool live = !domain::is_concluded(attempt.state);
@@ -124,10 +126,12 @@ void owe(Step& out, domain::RunnerId runner) {
   out.drop_secret = true;
 }
 
-void retry_cleanup(Attempt& attempt, const domain::Instant& now) {
+void retry_cleanup(Attempt& attempt, const domain::Instant& now, domain::Millis asked) {
   if (attempt.state == State::destroying) (void)domain::transition(attempt, State::cleanup_deferred, now);
-  attempt.cleanup_retry =
-      domain::next_retry(attempt.cleanup_retry, domain::cleanup_wait(attempt.cleanup_retry.tries + 1), now);
+  const domain::Millis wait = asked > domain::Millis{0}
+                                  ? std::clamp(asked, domain::kMinimumCleanupWait, domain::kMaximumWait)
+                                  : domain::cleanup_wait(attempt.cleanup_retry.tries + 1);
+  attempt.cleanup_retry = domain::next_retry(attempt.cleanup_retry, wait, now);
 }
 
 void conclude(Step& out, const domain::Outcome& outcome, const Context& context) {

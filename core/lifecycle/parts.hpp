@@ -34,7 +34,8 @@ void owe(Step& out, domain::RunnerId runner);
 
 // Counts one more failed try of ending, destroying or scrubbing, and when the next one is due. A sandbox that
 // was being destroyed is deferred until then.
-void retry_cleanup(domain::Attempt& attempt, const domain::Instant& now);
+void retry_cleanup(domain::Attempt& attempt, const domain::Instant& now,
+                   domain::Millis asked = domain::Millis{0});
 
 // The answer to the effect that was pending. (launch.cpp, ending.cpp)
 void answer(Step& out, const domain::Pending& answered, const EventBody& body, const Context& context);

@@ -32,6 +32,8 @@ std::string_view to_string(Event event) {
     case Event::pass_finished: return "pass_finished";
     case Event::job_refused: return "job_refused";
     case Event::journal_failed: return "journal_failed";
+    case Event::reserve_released: return "reserve_released";
+    case Event::reserve_restored: return "reserve_restored";
     case Event::package_installed: return "package_installed";
     case Event::package_pruned: return "package_pruned";
     case Event::control_refused: return "control_refused";

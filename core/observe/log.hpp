@@ -45,6 +45,8 @@ enum class Event {
   pass_finished,
   job_refused,
   journal_failed,
+  reserve_released,
+  reserve_restored,
   package_installed,
   package_pruned,
   control_refused,

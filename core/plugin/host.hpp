@@ -48,6 +48,17 @@ struct ProcessRequest {
   std::vector<std::string> argv, environment;
   std::string directory;
   std::optional<std::uint32_t> uid, gid;
+  domain::Millis time_limit{0};  // 0: none
+  std::int64_t cpu_milli = 0, memory_bytes = 0, pids = 0;
+  int nice = 0;
+  bool no_new_privileges = false;
+  std::vector<std::pair<std::string, std::uint64_t>> resource_limits;  // name, value
+  std::vector<std::string> hidden_directories;
+  std::vector<std::pair<std::string, std::string>> private_directories;  // target, backing
+};
+struct ProcessAbilities {
+  bool group = false, limit_cpu = false, limit_memory = false, limit_pids = false, change_account = false,
+       arrange_directories = false;
 };
 class ProcessPort {
  public:
@@ -60,6 +71,7 @@ class ProcessPort {
   virtual Result<void> stop(Call&, std::string_view key, const domain::ProcessIdentity&,
                             domain::Millis grace) = 0;
   virtual Result<void> forget(std::string_view key) = 0;
+  [[nodiscard]] virtual ProcessAbilities abilities() const = 0;
 };
 
 // What is known of crashes in earlier runs, called from the thread that loads. Either may be empty.

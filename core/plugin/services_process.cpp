@@ -58,6 +58,45 @@ bool copy_account(std::int64_t from, std::optional<std::uint32_t>& to) {
   return true;
 }
 
+constexpr std::size_t most_directories = 64;
+constexpr std::size_t most_resource_limits = 16;
+
+// What contains the process; a sentence if something is wrong.
+const char* copy_containment(const rmgr_process_spec& spec, ProcessRequest& request) {
+  if (spec.cpu_milli < 0 || spec.memory_bytes < 0 || spec.pids < 0) return "a limit is less than nothing";
+  request.cpu_milli = spec.cpu_milli;
+  request.memory_bytes = spec.memory_bytes;
+  request.pids = spec.pids;
+  if (spec.nice < -20 || spec.nice > 19) return "nice must be between -20 and 19";
+  request.nice = spec.nice;
+  if ((spec.flags & ~RMGR_PROCESS_NO_NEW_PRIVILEGES) != 0) return "the flags are not known";
+  request.no_new_privileges = (spec.flags & RMGR_PROCESS_NO_NEW_PRIVILEGES) != 0;
+  if (spec.resource_limit_count > most_resource_limits ||
+      (spec.resource_limit_count > 0 && spec.resource_limits == nullptr))
+    return "there are too many resource limits, or none where some are announced";
+  for (std::size_t i = 0; i < spec.resource_limit_count; ++i) {
+    const rmgr_resource_limit& limit = spec.resource_limits[i];
+    if (limit.struct_size < sizeof(rmgr_resource_limit) || limit.name.size > most_key)
+      return "a resource limit is unusable";
+    request.resource_limits.emplace_back(view_of(limit.name), limit.value);
+  }
+  if (spec.hidden_directory_count > most_directories ||
+      !copy_texts(spec.hidden_directories, spec.hidden_directory_count, request.hidden_directories))
+    return "the hidden directories must be at most 64 plain texts";
+  if (spec.private_directory_count > most_directories ||
+      (spec.private_directory_count > 0 && spec.private_directories == nullptr))
+    return "there are too many private directories, or none where some are announced";
+  for (std::size_t i = 0; i < spec.private_directory_count; ++i) {
+    const rmgr_private_directory& directory = spec.private_directories[i];
+    std::vector<std::string> texts;
+    if (directory.struct_size < sizeof(rmgr_private_directory) || !copy_texts(&directory.target, 1, texts) ||
+        !copy_texts(&directory.backing, 1, texts))
+      return "a private directory is unusable";
+    request.private_directories.emplace_back(std::move(texts[0]), std::move(texts[1]));
+  }
+  return nullptr;
+}
+
 std::optional<ProcessIdentity> identity_from(const rmgr_process_identity* in) {
   if (in == nullptr || in->struct_size < sizeof(rmgr_process_identity) || in->pid <= 0) return std::nullopt;
   return ProcessIdentity{in->pid, in->start_token, domain::BootId(std::string(view_of(in->boot_id)))};
@@ -72,6 +111,7 @@ rmgr_status RMGR_CALL spawn_held(void* ctx, const rmgr_call* context, const rmgr
     ProcessRequest request;
     request.key = view_of(spec->key);
     request.directory = view_of(spec->directory);
+    request.time_limit = domain::Millis{spec->time_limit_ms};
     if (!copy_texts(spec->argv, spec->argc, request.argv) || request.argv.empty() ||
         !request.argv.front().starts_with('/'))
       return explain(error, bad_request("the arguments must begin with an absolute path and be plain texts"));
@@ -79,6 +119,7 @@ rmgr_status RMGR_CALL spawn_held(void* ctx, const rmgr_call* context, const rmgr
       return explain(error, bad_request("the environment must consist of plain texts"));
     if (!copy_account(spec->uid, request.uid) || !copy_account(spec->gid, request.gid))
       return explain(error, bad_request("uid and gid must be -1 or an account's number"));
+    if (const char* wrong = copy_containment(*spec, request)) return explain(error, bad_request(wrong));
     const auto identity = as_host([&] { return port.spawn_held(call, request); });
     if (!identity) return explain(error, identity.error());
     const rmgr_process_identity item{sizeof(rmgr_process_identity), 0, identity->pid, identity->start_token,
@@ -161,10 +202,29 @@ rmgr_status RMGR_CALL forget(void* ctx, rmgr_str key, const rmgr_error* error) n
   });
 }
 
+std::uint32_t RMGR_CALL abilities(void* ctx) noexcept {
+  std::uint32_t bits = 0;
+  at_boundary([&]() -> rmgr_status {
+    of(ctx).ports().with_process([&](ProcessPort& port) {
+      const ProcessAbilities able = port.abilities();
+      const auto add = [&bits](bool has, std::uint32_t bit) { bits |= has ? bit : 0; };
+      add(able.group, RMGR_PROCESS_CAN_GROUP);
+      add(able.limit_cpu, RMGR_PROCESS_CAN_LIMIT_CPU);
+      add(able.limit_memory, RMGR_PROCESS_CAN_LIMIT_MEMORY);
+      add(able.limit_pids, RMGR_PROCESS_CAN_LIMIT_PIDS);
+      add(able.change_account, RMGR_PROCESS_CAN_CHANGE_ACCOUNT);
+      add(able.arrange_directories, RMGR_PROCESS_CAN_ARRANGE_DIRECTORIES);
+    });
+    return RMGR_OK;
+  });
+  return bits;
+}
+
 }  // namespace
 
 rmgr_process_service make_process_service(Services* services) {
-  return {sizeof(rmgr_process_service), 0, services, &spawn_held, &release, &inspect, &stop, &forget};
+  return {
+      sizeof(rmgr_process_service), 0, services, &spawn_held, &release, &inspect, &stop, &forget, &abilities};
 }
 
 }  // namespace agent::plugin

@@ -79,22 +79,36 @@ wire::Frame frame(wire::Kind kind, std::size_t size) {
 
 }  // namespace
 
-Result<void> Gate::launch(const Spec& spec, const std::string& records, const std::string& cgroup,
+Result<void> Gate::launch(const Spec& spec, const std::string& records, const Group& group,
                           domain::Millis gate_timeout, domain::Millis timeout) {
   const wire::LaunchHeader header{spec.uid ? static_cast<std::int64_t>(*spec.uid) : -1,
                                   spec.gid ? static_cast<std::int64_t>(*spec.gid) : -1,
                                   static_cast<std::uint32_t>(gate_timeout.count()),
                                   static_cast<std::uint32_t>(spec.argv.size()),
                                   static_cast<std::uint32_t>(spec.environment.size()),
-                                  0};
+                                  static_cast<std::uint32_t>(spec.time_limit.count()),
+                                  static_cast<std::uint32_t>(group.limited.size()),
+                                  static_cast<std::uint32_t>(spec.resource_limits.size()),
+                                  static_cast<std::uint32_t>(spec.hidden_directories.size()),
+                                  static_cast<std::uint32_t>(spec.private_directories.size()),
+                                  spec.nice,
+                                  spec.no_new_privileges ? wire::no_new_privileges : 0};
   std::string payload(reinterpret_cast<const char*>(&header), sizeof header);
+  for (const ResourceLimit& limit : spec.resource_limits) {
+    const wire::ResourceLimit item{limit.value, resource_of(limit.name).value_or(-1), 0};
+    payload.append(reinterpret_cast<const char*>(&item), sizeof item);
+  }
   const auto add = [&payload](const std::string& text) { payload.append(text).push_back('\0'); };
-  for (const std::string* text : {&records, &spec.key, &cgroup, &spec.directory})
+  for (const std::string* text : {&records, &spec.key, &group.unified, &spec.directory})
     add(*text);
-  for (const std::string& text : spec.argv)
-    add(text);
-  for (const std::string& text : spec.environment)
-    add(text);
+  for (const auto* texts : {&spec.argv, &spec.environment, &group.limited, &spec.hidden_directories}) {
+    for (const std::string& text : *texts)
+      add(text);
+  }
+  for (const PrivateDirectory& directory : spec.private_directories) {
+    add(directory.target);
+    add(directory.backing);
+  }
   if (payload.size() > wire::max_launch) {
     return Error{ErrorCode::invalid,
                  "Arguments and environment of " + spec.key + " are larger than 1 MiB together."};
@@ -139,6 +153,7 @@ Gate::Answer Gate::wait(domain::Millis timeout, wire::Failure& failure) {
 
 std::string describe(const wire::Failure& failure, const Spec& spec) {
   const std::string why = std::string(std::strerror(failure.error_number)) + ".";
+  const std::size_t index = failure.index;
   switch (static_cast<wire::Stage>(failure.stage)) {
     case wire::Stage::message: return "The supervisor refused its orders: " + why;
     case wire::Stage::record: return "The process record could not be written: " + why;
@@ -152,6 +167,21 @@ std::string describe(const wire::Failure& failure, const Spec& spec) {
              std::to_string(spec.gid.value_or(0)) + ": " + why;
     case wire::Stage::streams: return "/dev/null could not be opened: " + why;
     case wire::Stage::directory: return "The directory " + spec.directory + " could not be entered: " + why;
+    case wire::Stage::mounts: return "No mount namespace could be made: " + why;
+    case wire::Stage::hide:
+      return "The directory " +
+             (index < spec.hidden_directories.size() ? spec.hidden_directories[index] : "") +
+             " could not be hidden: " + why;
+    case wire::Stage::make_private:
+      return "The directory " +
+             (index < spec.private_directories.size() ? spec.private_directories[index].target : "") +
+             " could not be made private: " + why;
+    case wire::Stage::nice:
+      return "The nice level " + std::to_string(spec.nice) + " could not be set: " + why;
+    case wire::Stage::resource_limit:
+      return "The limit " + (index < spec.resource_limits.size() ? spec.resource_limits[index].name : "") +
+             " could not be set: " + why;
+    case wire::Stage::privileges: return "New privileges could not be given up: " + why;
     case wire::Stage::execute: return spec.argv.front() + " could not be executed: " + why;
   }
   return "The supervisor reported a failure of a kind that this daemon does not know: " + why;

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "process/cgroup.hpp"
 #include "process/fd.hpp"
 #include "process/process.hpp"
 #include "process/protocol.hpp"
@@ -16,7 +17,7 @@ class Gate {
   Gate() = default;
   explicit Gate(Fd socket) : socket_(std::move(socket)) {}
 
-  Result<void> launch(const Spec& spec, const std::string& records, const std::string& cgroup,
+  Result<void> launch(const Spec& spec, const std::string& records, const Group& group,
                       domain::Millis gate_timeout, domain::Millis timeout);
   // Sends name and secret without copying the secret. not_found: the shim left before it had all of it.
   Result<void> release(std::string_view name, std::string_view secret, domain::Millis timeout);

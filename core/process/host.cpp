@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
+#include <fstream>
 #include <map>
 #include <mutex>
 
@@ -31,6 +33,16 @@ struct Held {
   Gate gate;
 };
 
+// CAP_SYS_ADMIN in effect: root of a container often has it not.
+bool may_mount() {
+  constexpr unsigned long long bit = 1ULL << 21U;
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("CapEff:")) return (std::strtoull(line.c_str() + 7, nullptr, 16) & bit) != 0;
+  }
+  return false;
+}
+
 // Waits for the end of a process in slices, so that a cancelled call ends early.
 enum class Wait { ended, timeout, cancelled };
 Wait wait_ended(const Fd& pidfd, Millis timeout, const Cancelled& cancelled) {
@@ -60,6 +72,7 @@ class Host final : public ProcessHost {
       held.reset();
       if (live && *live) ended(**live, kill_wait);
     }
+    cgroups_.remove_ours();
   }
   Host(const Host&) = delete;
   Host& operator=(const Host&) = delete;
@@ -81,6 +94,7 @@ class Host final : public ProcessHost {
   Result<void> stop(std::string_view key, const ProcessIdentity& identity, Millis grace,
                     const Cancelled& cancelled) override;
   Result<void> forget(std::string_view key) override;
+  [[nodiscard]] Abilities abilities() const override;
 
  private:
   Result<Shim> hold(const Spec& spec);
@@ -132,7 +146,7 @@ Result<Shim> Host::hold(const Spec& spec) {
   auto made = records_.make(spec.key);
   if (!made) return made.error();
   RMGR_CRASH_POINT("process.spawn.record_made");
-  auto grouped = cgroups_.make(spec.key);
+  auto grouped = cgroups_.make(spec.key, spec.limits);
   if (!grouped) {
     static_cast<void>(forget(spec.key));
     return grouped.error();
@@ -144,8 +158,8 @@ Result<Shim> Host::hold(const Spec& spec) {
     return shim.error();
   }
   RMGR_CRASH_POINT("process.spawn.started");
-  auto ordered = shim->gate.launch(spec, options_.record_directory, cgroups_.path(spec.key),
-                                   options_.gate_timeout, spawn_wait);
+  auto ordered =
+      shim->gate.launch(spec, options_.record_directory, *grouped, options_.gate_timeout, spawn_wait);
   RMGR_CRASH_POINT("process.spawn.ordered");
   wire::Failure failure{};
   const auto answer = ordered ? shim->gate.wait(spawn_wait, failure) : Gate::Answer::closed;
@@ -334,6 +348,17 @@ Result<void> Host::forget(std::string_view key) {
   return records_.remove(key);
 }
 
+Abilities Host::abilities() const {
+  Abilities able;
+  able.groups = cgroups_.enabled();
+  able.limit_cpu = cgroups_.limits(Controller::cpu);
+  able.limit_memory = cgroups_.limits(Controller::memory);
+  able.limit_pids = cgroups_.limits(Controller::pids);
+  able.accounts = ::geteuid() == 0;
+  able.directories = may_mount();
+  return able;
+}
+
 std::unique_ptr<Held> Host::take(std::string_view key, const ProcessIdentity& identity) {
   const std::lock_guard lock(mutex_);
   const auto found = held_.find(key);
@@ -368,7 +393,7 @@ Result<std::unique_ptr<ProcessHost>> ProcessHost::create(Options options,
   if (!boot) return boot.error();
   auto records = Records::open(options.record_directory);
   if (!records) return records.error();
-  auto cgroups = Cgroups::open(options.cgroup_root);
+  auto cgroups = Cgroups::open(options.cgroups);
   if (!cgroups) return cgroups.error();
   auto host =
       std::make_unique<Host>(std::move(options), std::move(*boot), std::move(*records), std::move(*cgroups));

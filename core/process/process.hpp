@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "domain/attempt.hpp"
+#include "process/cgroup_places.hpp"
 
 namespace agent::process {
 
@@ -19,9 +20,28 @@ using domain::Result;
 struct Options {
   std::string shim;              // absolute path of rmgr-shim
   std::string record_directory;  // 0700, ours: <key>/exit lives here
-  std::string
-      cgroup_root;  // a writable cgroup v2 directory for one group per key; empty: process groups only
+  CgroupPlaces cgroups;          // where each key gets groups; empty: process groups only, and no limits
   domain::Millis gate_timeout{30'000};
+};
+
+// Of the whole tree of a key. 0: none.
+struct Limits {
+  std::int64_t cpu_milli = 0;
+  std::int64_t memory_bytes = 0;
+  std::int64_t pids = 0;
+  [[nodiscard]] bool any() const { return cpu_milli != 0 || memory_bytes != 0 || pids != 0; }
+  bool operator==(const Limits&) const = default;
+};
+
+// Of each process of the tree; see resource_of for the names.
+struct ResourceLimit {
+  std::string name;
+  std::uint64_t value = 0;
+};
+
+struct PrivateDirectory {
+  std::string target;
+  std::string backing;  // empty: one in memory
 };
 
 // See rmgr_process_spec.
@@ -32,6 +52,21 @@ struct Spec {
   std::string directory;
   std::optional<std::uint32_t> uid;
   std::optional<std::uint32_t> gid;
+  domain::Millis time_limit{0};  // then the shim kills the whole tree; 0: never
+  Limits limits;
+  int nice = 0;  // 0: as this daemon
+  std::vector<ResourceLimit> resource_limits;
+  std::vector<std::string> hidden_directories;
+  std::vector<PrivateDirectory> private_directories;
+  bool no_new_privileges = false;
+};
+
+// What this daemon can do to a tree on this machine; it does not change while it runs.
+struct Abilities {
+  bool groups = false;  // nothing leaves the tree's cgroup
+  bool limit_cpu = false, limit_memory = false, limit_pids = false;
+  bool accounts = false;     // run as somebody else
+  bool directories = false;  // hidden and private directories
 };
 
 enum class Phase { prepared, running, exited, missing };
@@ -65,9 +100,14 @@ class ProcessHost {
   // SIGTERM, `grace`, then the whole tree. busy: something still runs. Blocks for `grace` and a little more.
   virtual Result<void> stop(std::string_view key, const ProcessIdentity& identity, domain::Millis grace,
                             const Cancelled& cancelled) = 0;
-  // Removes record and cgroup of an ended key.
+  // Removes record and cgroups of an ended key.
   virtual Result<void> forget(std::string_view key) = 0;
+  [[nodiscard]] virtual Abilities abilities() const = 0;
 };
+
+// The kernel's number for open_files, core, file_size, processes, address_space, data, stack, locked_memory
+// or cpu_seconds; nothing for other names.
+std::optional<int> resource_of(std::string_view name);
 
 // This boot and the start token of a live pid (field 22 of its stat line, read after the last parenthesis).
 Result<domain::BootId> current_boot();

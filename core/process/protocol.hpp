@@ -6,9 +6,10 @@
 // different versions never share a gate beyond the first frame; across versions only signals and files are
 // used.
 //
-//   host -> shim  launch   LaunchHeader, then strings each ended by a zero byte: record root, key, cgroup
-//   (empty:
-//                          none), directory, arguments..., environment...
+//   host -> shim  launch   LaunchHeader, ResourceLimit..., then strings each ended by a zero byte: record
+//   root,
+//                          key, cgroup (empty: none), directory, arguments..., environment..., limited
+//                          cgroups..., hidden directories..., private directories (target, backing)...
 //   shim -> host  ready    nothing: the shim is at its gate and holds all it needs but the secret
 //   host -> shim  release  secret name, a zero byte, the secret (not ended by a zero)
 //   shim -> host  started  nothing: the child executed
@@ -28,7 +29,9 @@
 //             lose it
 //
 // A cgroup of a key is a directory with two leaves: `shim` for the shim itself and `job` for everything it
-// starts, so that ending the job's group does not end the one who records it.
+// starts, so that ending the job's group does not end the one who records it. Limits are set on the `job`
+// leaf, or on a directory of the key in each cgroup v1 hierarchy (the "limited" ones), which only the child
+// enters: a job that uses up its memory does not take the shim along.
 #pragma once
 
 #include <csignal>
@@ -38,11 +41,14 @@
 namespace agent::process::wire {
 
 inline constexpr std::uint32_t magic = 0x314D4752;  // "RGM1"
-inline constexpr std::uint16_t version = 1;
+inline constexpr std::uint16_t version = 2;
 
 inline constexpr std::size_t max_launch = std::size_t{1} << 20U;
 inline constexpr std::size_t max_arguments = 256;
 inline constexpr std::size_t max_environment = 2048;
+inline constexpr std::size_t max_limited = 3;
+inline constexpr std::size_t max_resource_limits = 16;
+inline constexpr std::size_t max_directories = 64;  // hidden ones, and private ones
 inline constexpr std::size_t max_secret_name = 128;
 inline constexpr std::size_t max_secret = 65536;
 inline constexpr std::size_t max_release = max_secret_name + 1 + max_secret;
@@ -62,6 +68,19 @@ struct LaunchHeader {
   std::uint32_t gate_timeout_ms;
   std::uint32_t argument_count;
   std::uint32_t environment_count;
+  std::uint32_t time_limit_ms;  // from the start to the end of the whole tree; 0: none
+  std::uint32_t limited_count;
+  std::uint32_t resource_limit_count;
+  std::uint32_t hidden_count;
+  std::uint32_t private_count;
+  std::int32_t nice;  // 0: as the shim
+  std::uint32_t flags;
+};
+inline constexpr std::uint32_t no_new_privileges = 1;
+
+struct ResourceLimit {
+  std::uint64_t value;
+  std::int32_t resource;  // RLIMIT_*
   std::uint32_t reserved;
 };
 
@@ -77,12 +96,19 @@ enum class Stage : std::uint32_t {
   uid,
   streams,
   directory,
-  execute
+  execute,
+  mounts,        // no mount namespace could be made
+  hide,          // `index` is that of the directory
+  make_private,  // `index` is that of the directory
+  nice,
+  resource_limit,  // `index` is that of the limit
+  privileges
 };
 
 struct Failure {
   std::uint32_t stage;
   std::int32_t error_number;
+  std::uint32_t index;
 };
 
 inline constexpr int stop_signal = SIGTERM;  // asks the child's process group to end

@@ -2,11 +2,13 @@
 
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <csignal>
 #include <cstring>
 
@@ -66,7 +68,54 @@ int spawn(const std::string& program, const std::string& key, int gate, pid_t& p
 
 bool has_zero(const std::string& text) { return text.find('\0') != std::string::npos; }
 
+bool is_path(const std::string& text) {
+  return text.starts_with('/') && text.size() < PATH_MAX && !has_zero(text);
+}
+
+// What contains the process; a sentence if something is wrong.
+const char* wrong_containment(const Spec& spec) {
+  const Limits& limits = spec.limits;
+  if (limits.cpu_milli < 0 || limits.memory_bytes < 0 || limits.pids < 0)
+    return "A limit of a process is less than nothing.";
+  if ((limits.cpu_milli > 0 && limits.cpu_milli < 10) || limits.cpu_milli > 1'000'000'000)
+    return "A CPU limit must be between a hundredth of a core and a million cores.";
+  if (limits.memory_bytes > 0 && limits.memory_bytes < (std::int64_t{1} << 20U))
+    return "A memory limit must be 1 MiB or more.";
+  if (spec.nice < -20 || spec.nice > 19) return "A nice level must be between -20 and 19.";
+  if (spec.resource_limits.size() > wire::max_resource_limits)
+    return "A process may have at most 16 resource limits.";
+  for (const ResourceLimit& limit : spec.resource_limits) {
+    if (!resource_of(limit.name)) return "A resource limit has a name that is not known.";
+  }
+  if (spec.hidden_directories.size() > wire::max_directories ||
+      spec.private_directories.size() > wire::max_directories)
+    return "A process may have at most 64 hidden and 64 private directories.";
+  if (!std::all_of(spec.hidden_directories.begin(), spec.hidden_directories.end(), is_path))
+    return "A hidden directory needs an absolute path.";
+  for (const PrivateDirectory& directory : spec.private_directories) {
+    if (!is_path(directory.target) || (!directory.backing.empty() && !is_path(directory.backing)))
+      return "A private directory needs absolute paths.";
+  }
+  return nullptr;
+}
+
 }  // namespace
+
+std::optional<int> resource_of(std::string_view name) {
+  struct Known {
+    std::string_view name;
+    int resource;
+  };
+  static constexpr Known known[] = {{"open_files", RLIMIT_NOFILE}, {"core", RLIMIT_CORE},
+                                    {"file_size", RLIMIT_FSIZE},   {"processes", RLIMIT_NPROC},
+                                    {"address_space", RLIMIT_AS},  {"data", RLIMIT_DATA},
+                                    {"stack", RLIMIT_STACK},       {"locked_memory", RLIMIT_MEMLOCK},
+                                    {"cpu_seconds", RLIMIT_CPU}};
+  for (const Known& each : known) {
+    if (each.name == name) return each.resource;
+  }
+  return std::nullopt;
+}
 
 Result<Shim> start_shim(const std::string& program, const std::string& key, const domain::BootId& boot) {
   int pair[2];
@@ -124,6 +173,7 @@ Result<void> check_spec(const Spec& spec) {
   if (spec.uid.has_value() != spec.gid.has_value()) {
     return invalid("A process must be given a user and a group together, or neither.");
   }
+  if (const char* wrong = wrong_containment(spec)) return invalid(wrong);
   return {};
 }
 

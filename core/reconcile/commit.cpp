@@ -42,7 +42,7 @@ bool Engine::commit() {
   }
   const auto committed = journal_.commit(batch_of(changed));
   if (committed) {
-    journal_error_.clear();
+    journal_error_.reset();
     for (const AttemptId& id : changed)
       keep(id);
     begin_turn();
@@ -62,10 +62,10 @@ bool Engine::commit() {
 
 // A turn that wrote nothing proves nothing about a journal that could not be written before.
 bool Engine::recheck_journal() {
-  if (journal_error_.empty()) return true;
+  if (!journal_error_) return true;
   const auto written = journal_.prove_writable();
   if (written) {
-    journal_error_.clear();
+    journal_error_.reset();
     return true;
   }
   journal_failed(written.error(), nullptr);
@@ -181,16 +181,9 @@ void Engine::journal_failed(const domain::Error& error, const AttemptId* attempt
   }
   log_.write(Level::error, observe::Event::journal_failed,
              {{Field::error_code, code}, {Field::message, error.message}});
-  if (error.code == ErrorCode::full) world_.release_reserve();
-  journal_error_ = error.message;
+  if (error.code == ErrorCode::full) disk_is_full(error.message);
+  journal_error_ = error;
   retry_commit_at_ = domain::after(world_.now(), kCommitRetry);
-}
-
-std::string Engine::journal_error() const {
-  if (!journal_error_.empty()) return journal_error_;
-  const auto refused = std::find_if(live_.begin(), live_.end(),
-                                    [](const auto& entry) { return entry.second.refused.has_value(); });
-  return refused == live_.end() ? std::string() : refused->second.refused->why;
 }
 
 }  // namespace agent::reconcile

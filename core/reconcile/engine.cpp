@@ -190,6 +190,7 @@ void Engine::create(Attempt attempt) {
 
 void Engine::take(Input& input) {
   if (const auto* event = std::get_if<lifecycle::Event>(&input)) {
+    note_full(*event);
     if (park(*event)) return;
     answered_.push_back(*event);
     stage(*event);
@@ -201,6 +202,8 @@ void Engine::take(Input& input) {
     take_demand(*demand);
   } else if (const auto* residue = std::get_if<std::vector<ResidueSeen>>(&input)) {
     take_residue(*residue);
+  } else if (const auto* reserve = std::get_if<ReserveAnswer>(&input)) {
+    take_reserve(*reserve);
   } else {
     take_readiness(std::get<ReadinessAnswer>(input));
   }
@@ -238,6 +241,7 @@ void Engine::turn() {
   sweep_due();
   prune_history();
   probe_due();
+  restore_reserve_due();
 }
 
 void Engine::issue_staged() {
@@ -318,6 +322,7 @@ std::optional<Instant> Engine::next_wakeup() const {
     }
   }
   if (!draining_) consider(soonest, next_sweep(), now);
+  if (restore_reserve_at_ && !restoring_reserve_) consider(soonest, restore_reserve_at_, now);
   return soonest;
 }
 

@@ -61,6 +61,10 @@ struct Explanation {
   std::vector<std::string> factors;   // what stands in the way, the first one first
   std::vector<std::string> remedies;  // what to do about it, in the same order
 };
+struct JournalView {
+  domain::JournalState state = domain::JournalState::ready;
+  std::string message;  // what was seen and what to do; empty when ready
+};
 struct TargetView {
   TargetKey target;
   std::optional<domain::Instant> last_contact;
@@ -96,6 +100,7 @@ class Engine {
   // All that a provider found of this host's. What belongs to no attempt is shown and left alone.
   void on_sandboxes(const domain::InstanceName& provider, const std::vector<ListedSandbox>& found);
   void on_residue(std::vector<ResidueSeen> seen);
+  void on_reserve(ReserveAnswer answer);
   void on_exit_hint(const domain::AttemptId& attempt);
   void poll_now(const TargetKey& target);
 
@@ -121,8 +126,8 @@ class Engine {
   [[nodiscard]] std::optional<Explanation> explain(const domain::PolicyName& policy) const;
   [[nodiscard]] std::optional<Explanation> explain(domain::JobId job) const;
   [[nodiscard]] std::int64_t active() const;
-  // Why nothing is launched: the journal, or a row of it, could not be written. Empty if all is well.
-  [[nodiscard]] std::string journal_error() const;
+  // Nothing is launched unless it is ready.
+  [[nodiscard]] JournalView journal() const;
 
  private:
   // The journal refused this row and nothing else, so the attempt rests while the others go on.
@@ -197,7 +202,7 @@ class Engine {
     std::int64_t failures = 0;  // in a row
   };
   using Input = std::variant<lifecycle::Event, Look, Inventory, DemandAnswer, ReadinessAnswer,
-                             std::vector<ResidueSeen>>;
+                             std::vector<ResidueSeen>, ReserveAnswer>;
 
   // engine.cpp
   bool park(const lifecycle::Event& event);
@@ -267,6 +272,11 @@ class Engine {
   void take_residue(const std::vector<ResidueSeen>& seen);
   void extend_watch(Residue& residue);
   [[nodiscard]] std::optional<domain::Instant> next_sweep() const;
+  // reserve.cpp
+  void disk_is_full(const std::string& why);
+  void note_full(const lifecycle::Event& event);
+  void take_reserve(const ReserveAnswer& answer);
+  void restore_reserve_due();
   // explain.cpp
   void explain_into(Explanation& out, const PolicyState& state) const;
   // reload.cpp
@@ -300,7 +310,10 @@ class Engine {
   bool prune_wanted_ = false;
   std::optional<domain::Instant> retry_commit_at_;
   std::optional<domain::Instant> next_history_prune_;
-  std::string journal_error_;
+  std::optional<domain::Error> journal_error_;
+  std::optional<std::string> reserve_missing_;  // and why
+  std::optional<domain::Instant> restore_reserve_at_;
+  bool restoring_reserve_ = false;
 };
 
 }  // namespace agent::reconcile

@@ -59,8 +59,8 @@ void Engine::explain_into(Explanation& out, const PolicyState& state) const {
       detail = counted(static_cast<std::int64_t>(state.refused_slots.size()), "slot is", "slots are") +
                " refused, the first is " + domain::slot_directory_name(slot) + ": " +
                std::string(domain::to_string(refusal));
-    } else if (factor == LimitingFactor::journal_unreadable) {
-      detail = journal_error();
+    } else if (factor == LimitingFactor::journal_unreadable || factor == LimitingFactor::disk_full) {
+      detail = journal().message;
     }
     add(out, domain::explain(factor), detail);
   }

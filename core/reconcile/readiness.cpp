@@ -21,7 +21,10 @@ std::vector<LimitingFactor> Engine::blocks_of(const Target& target, const Policy
   add(draining_ || state.policy.state == domain::PolicyState::draining, LimitingFactor::draining);
   add(state.policy.state == domain::PolicyState::paused, LimitingFactor::paused);
   add(!target.recovered, LimitingFactor::recovering);
-  add(!journal_error().empty(), LimitingFactor::journal_unreadable);
+  const domain::JournalState journal_state = journal().state;
+  const bool full = journal_state == domain::JournalState::full;
+  add(full, LimitingFactor::disk_full);
+  add(!full && journal_state != domain::JournalState::ready, LimitingFactor::journal_unreadable);
   add(state.held_until && !domain::reached(*state.held_until, world_.now()),
       LimitingFactor::held_after_refusal);
   const bool aged =

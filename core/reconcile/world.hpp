@@ -109,6 +109,12 @@ struct ResidueSeen {
   bool removed = false;  // and nothing of it is left
 };
 
+// Whether the state directory holds the room that is kept for a full disk.
+struct ReserveAnswer {
+  bool held = true;
+  std::string message{};  // why not
+};
+
 class World {
  public:
   virtual ~World() = default;
@@ -130,6 +136,8 @@ class World {
   virtual void sweep(const std::vector<AttemptPointer>& attempts) = 0;
   // The disk is full: give up what was kept for this moment.
   virtual void release_reserve() = 0;
+  // Puts it back if there is room for that and for some work beside it; answered with on_reserve.
+  virtual void restore_reserve() = 0;
 };
 
 }  // namespace agent::reconcile

@@ -23,11 +23,12 @@ constexpr int kMaximumPasses = 8;
 constexpr std::size_t kPortion = 1024;
 
 // What runners, their packages and we ourselves leave in a runtime.
-constexpr std::array<const char*, 14> kKnownState{"bin",     "externals",    "run.sh",
+constexpr std::array<const char*, 16> kKnownState{"bin",     "externals",    "run.sh",
                                                   "run.cmd", "config.sh",    "config.cmd",
                                                   ".runner", ".credentials", ".credentials_rsaparams",
                                                   ".env",    ".path",        "_diag",
-                                                  "_home",   "_temp"};
+                                                  "_home",   "_temp",        "_tmp",
+                                                  "_var_tmp"};
 
 std::string said(int error) { return std::generic_category().message(error); }
 

@@ -48,7 +48,7 @@ void check(const Account& account, const Self& self, std::set<std::uint32_t>& se
   }
 }
 
-std::vector<Account> named(const Settings& settings, const AccountDatabase& database) {
+std::vector<Account> named(const AccountSettings& settings, const AccountDatabase& database) {
   std::vector<Account> accounts;
   for (const std::string& name : settings.pool) {
     const auto account = database.by_name(name);
@@ -93,7 +93,8 @@ AccountDatabase system_accounts() {
           }};
 }
 
-Accounts resolve_accounts(const Settings& settings, const Self& self, const AccountDatabase& database) {
+Accounts resolve_accounts(const AccountSettings& settings, const Self& self,
+                          const AccountDatabase& database) {
   const int choices = (settings.pool.empty() ? 0 : 1) + (settings.uid_range ? 1 : 0) +
                       (settings.allow_shared_account ? 1 : 0);
   if (choices > 1) {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "native/settings.hpp"
+#include "native/settings/accounts.hpp"
 
 namespace native {
 
@@ -39,6 +39,6 @@ struct Accounts {
 };
 
 // Throws rmgr::Error (invalid) with what is wrong and what to do.
-Accounts resolve_accounts(const Settings& settings, const Self& self, const AccountDatabase& database);
+Accounts resolve_accounts(const AccountSettings& settings, const Self& self, const AccountDatabase& database);
 
 }  // namespace native

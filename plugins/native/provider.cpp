@@ -7,6 +7,7 @@
 #include "native/residue.hpp"
 #include "native/runner_env.hpp"
 #include "native/runtime.hpp"
+#include "native/shared_directories.hpp"
 
 namespace native {
 namespace {
@@ -26,7 +27,8 @@ rmgr::Owned owned(const Assignment& assignment) {
 }
 
 Variables read_operator_file(const Settings& settings) {
-  return settings.runner_env.empty() ? Variables() : read_runner_env(settings.runner_env);
+  return settings.environment.runner_env.empty() ? Variables()
+                                                 : read_runner_env(settings.environment.runner_env);
 }
 
 }  // namespace
@@ -35,8 +37,10 @@ Provider::Provider(rmgr::Host host, std::string_view config)
     : host_(host),
       settings_(parse_settings(config)),
       self_(self()),
-      accounts_(resolve_accounts(settings_, self_, system_accounts())),
-      ledger_(host.kv()) {}
+      accounts_(resolve_accounts(settings_.accounts, self_, system_accounts())),
+      able_(host.process().abilities()),
+      ledger_(host.kv()),
+      hooks_(host) {}
 
 rmgr::Probe Provider::probe(const rmgr::Call& /*call*/, const rmgr::Profile& profile) {
   using rmgr::Readiness;
@@ -47,38 +51,39 @@ rmgr::Probe Provider::probe(const rmgr::Call& /*call*/, const rmgr::Profile& pro
     return {Readiness::disk_quota_unavailable,
             "Native runners have no disk limit; remove it from the policy or use a container provider.", ""};
   }
-  if (profile.cpu_milli != 0 || profile.memory_bytes != 0 || profile.pids != 0) {
-    return {Readiness::unsupported,
-            "Native runners have no CPU, memory or process limits; remove them from the policy or use a "
-            "container "
-            "provider.",
-            ""};
-  }
+  const Containment contained = containment(profile.policy);
+  if (std::string remedy = contained.refusal(profile); !remedy.empty())
+    return {Readiness::unsupported, remedy, ""};
   try {
     read_operator_file(settings_);
+    Hooks::check(settings_.of(profile.policy).hooks);
   } catch (const Error& error) {
     return {Readiness::degraded, error.what(), ""};
   }
-  if (accounts_.shared) {
-    return {
-        Readiness::ready, "",
-        "jobs can read this agent's credentials and each other's secrets, because all run as " + self_.name};
-  }
-  if (!ledger_.has_free(accounts_.pool)) {
+  if (!accounts_.shared && !ledger_.has_free(accounts_.pool)) {
     return {Readiness::degraded,
             "All " + std::to_string(accounts_.pool.size()) +
                 " job accounts are in use; add accounts to run_as or wait for a runner to end.",
             ""};
   }
-  return {Readiness::ready, "", ""};
+  std::string note;
+  const auto add = [&note](const std::string& clause) { note += (note.empty() ? "" : "; ") + clause; };
+  for (const std::string& gap : contained.gaps(self_.name))
+    add(gap);
+  if (const std::string hooks = hooks_.note(profile.policy); !hooks.empty()) add(hooks);
+  return {Readiness::ready, "", note};
 }
 
 std::optional<std::string> Provider::prepare(const rmgr::Call& call, const rmgr::Allocation& allocation) {
   read_operator_file(settings_);  // an invalid file stops a launch before anything is registered
   listener_of(std::string(allocation.package));
   const std::string runtime(allocation.runtime);
+  const Containment contained = containment(allocation.policy);
+  contained.check_places(runtime, std::string(allocation.package));
+  const HookSettings& hooks = settings_.of(allocation.policy).hooks;
   if (accounts_.shared) {
-    give_runtime(call, runtime, Account{self_.name, self_.uid, self_.gid});
+    hooks_.before(call, hooks, subject_of(allocation, self_.uid));
+    give_runtime(call, runtime, Account{self_.name, self_.uid, self_.gid}, contained.private_tmp());
     return environment_id(self_.uid, allocation.generation);
   }
   const bool known = ledger_.find(allocation.attempt).has_value();
@@ -92,7 +97,9 @@ std::optional<std::string> Provider::prepare(const rmgr::Call& call, const rmgr:
                     " runs processes that are not ours; end them and use it for nothing else.");
   }
   RMGR_CRASH_POINT("native.prepare.account_taken");
-  give_runtime(call, runtime, account);
+  // While nobody but this agent reaches into the directory; what the hook puts there is the job's afterwards.
+  hooks_.before(call, hooks, subject_of(allocation, account.uid));
+  give_runtime(call, runtime, account, contained.private_tmp());
   return environment_id(account.uid, allocation.generation);
 }
 
@@ -102,12 +109,13 @@ rmgr::ProcessIdentity Provider::hold(const rmgr::Call& call, const rmgr::Allocat
   spec.key = allocation.attempt;
   spec.argv = {listener_of(std::string(allocation.package)), "run"};
   spec.directory = allocation.runtime;
-  spec.environment = build_environment(own_environment(), settings_.inherit, read_operator_file(settings_),
-                                       account, spec.directory);
+  spec.environment = build_environment(own_environment(), settings_.environment.inherit,
+                                       read_operator_file(settings_), account, spec.directory);
   if (!accounts_.shared) {
     spec.uid = account.uid;
     spec.gid = account.gid;
   }
+  containment(allocation.policy).apply(allocation.profile, spec.directory, spec);
   return host_.process().spawn_held(call, spec);
 }
 
@@ -174,6 +182,9 @@ void Provider::remove(const rmgr::Call& call, const rmgr::Allocation& allocation
     const auto assignment = ledger_.find(allocation.attempt);
     if (assignment) clear_account(call, assignment->uid);
     RMGR_CRASH_POINT("native.remove.cleared");
+    hooks_.after(call, settings_.of(allocation.policy).hooks,
+                 subject_of(allocation, assignment ? assignment->uid : self_.uid));
+    hooks_.forget(allocation.attempt);
     host_.process().forget(allocation.attempt);
     if (assignment) ledger_.release(*assignment);
   } catch (const Error& error) {
@@ -235,13 +246,24 @@ Account Provider::account_of(const rmgr::Allocation& allocation) const {
   return *account;
 }
 
+HookSubject Provider::subject_of(const rmgr::Allocation& allocation, std::uint32_t uid) const {
+  const auto account = std::find_if(accounts_.pool.begin(), accounts_.pool.end(),
+                                    [uid](const Account& each) { return each.uid == uid; });
+  const std::string name = account != accounts_.pool.end() ? account->name
+                           : uid == self_.uid              ? self_.name
+                                                           : std::to_string(uid);
+  return {allocation.attempt, allocation.policy, allocation.runner_name, allocation.runtime, name};
+}
+
 void Provider::clear_account(const rmgr::Call& call, std::uint32_t uid) const {
   // The stored number is only a number: it must never reach root's processes or our own.
   if (uid == 0 || uid == self_.uid) {
     throw Error(Status::internal, "The stored job account is this agent's own; nothing was ended.");
   }
   end_processes(call, uid, residue_patience);
-  remove_ipc(uid, ipc_directories());
+  remove_ipc(uid);
+  remove_message_queues(call, uid);
+  remove_files(call, uid, shared_directories());
 }
 
 }  // namespace native

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "native/accounts.hpp"
+#include "native/containment.hpp"
+#include "native/hooks.hpp"
 #include "native/ledger.hpp"
 #include "native/settings.hpp"
 #include "rmgr/execution_provider.hpp"
@@ -31,13 +33,19 @@ class Provider final : public rmgr::ExecutionProvider {
  private:
   // The account of a prepared attempt.
   [[nodiscard]] Account account_of(const rmgr::Allocation& allocation) const;
+  [[nodiscard]] Containment containment(std::string_view policy) const {
+    return {settings_.of(policy).containment, accounts_, able_};
+  }
+  [[nodiscard]] HookSubject subject_of(const rmgr::Allocation& allocation, std::uint32_t uid) const;
   void clear_account(const rmgr::Call& call, std::uint32_t uid) const;
 
   rmgr::Host host_;
   Settings settings_;
   Self self_;
   Accounts accounts_;
+  rmgr::ProcessAbilities able_;
   Ledger ledger_;
+  Hooks hooks_;
 };
 
 }  // namespace native

@@ -1,13 +1,11 @@
 #include "native/residue.hpp"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/ipc.h>
 #include <sys/msg.h>
 #include <sys/sem.h>
 #include <sys/shm.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -110,29 +108,6 @@ std::size_t remove_system_v(std::uint32_t uid) {
          each_system_v("sem", uid, [](int id) { ::semctl(id, 0, IPC_RMID); });
 }
 
-// Removes what the account owns below `at`, and what is in directories of its own. Never follows a link.
-void remove_entries(int at, std::uint32_t uid, bool all, int depth) {
-  constexpr int max_depth = 64;
-  const int copy = ::openat(at, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const Listing listing(copy < 0 ? nullptr : ::fdopendir(copy), ::closedir);
-  if (!listing) defer(std::string("An IPC directory cannot be listed: ") + std::strerror(errno) + ".");
-  while (const dirent* entry = ::readdir(listing.get())) {
-    if (std::strcmp(entry->d_name, ".") == 0 || std::strcmp(entry->d_name, "..") == 0) continue;
-    struct stat info {};
-    if (::fstatat(at, entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0 || (!all && info.st_uid != uid))
-      continue;
-    int flags = 0;
-    if (S_ISDIR(info.st_mode)) {
-      const Descriptor inner(::openat(at, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-      if (inner && depth < max_depth) remove_entries(inner.get(), uid, true, depth + 1);
-      flags = AT_REMOVEDIR;
-    }
-    if (::unlinkat(at, entry->d_name, flags) != 0 && errno != ENOENT) {
-      defer(std::string("An IPC object of a job account cannot be removed: ") + std::strerror(errno) + ".");
-    }
-  }
-}
-
 }  // namespace
 
 std::size_t count_processes(std::uint32_t uid) {
@@ -153,18 +128,8 @@ void end_processes(const rmgr::Call& call, std::uint32_t uid, rmgr::Millis patie
   }
 }
 
-std::vector<std::string> ipc_directories() { return {"/dev/shm", "/dev/mqueue"}; }
-
-void remove_ipc(std::uint32_t uid, const std::vector<std::string>& directories) {
+void remove_ipc(std::uint32_t uid) {
   remove_system_v(uid);
-  for (const std::string& path : directories) {
-    const Descriptor directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (directory) {
-      remove_entries(directory.get(), uid, false, 0);
-    } else if (errno != ENOENT) {
-      defer(path + " cannot be opened: " + std::strerror(errno) + ".");
-    }
-  }
   const auto stays = [](int) {};
   if (each_system_v("shm", uid, stays) + each_system_v("msg", uid, stays) + each_system_v("sem", uid, stays) >
       0) {

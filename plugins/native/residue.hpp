@@ -1,9 +1,8 @@
 // What an account still owns on this machine after its attempt. Only for accounts that nothing else uses.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <string>
-#include <vector>
 
 #include "rmgr/call.hpp"
 
@@ -15,10 +14,7 @@ std::size_t count_processes(std::uint32_t uid);
 // Kills them until none is left; throws `retry` when some do not end within `patience`.
 void end_processes(const rmgr::Call& call, std::uint32_t uid, rmgr::Millis patience);
 
-// Where POSIX shared memory, semaphores and message queues have names.
-std::vector<std::string> ipc_directories();
-
-// Removes the account's System V objects and its entries in `directories`; throws `retry` when one stays.
-void remove_ipc(std::uint32_t uid, const std::vector<std::string>& directories);
+// Removes the account's System V objects; throws `retry` when one stays.
+void remove_ipc(std::uint32_t uid);
 
 }  // namespace native

@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 
+#include "native/containment.hpp"
 #include "native/files.hpp"
 #include "rmgr/error.hpp"
 
@@ -94,7 +95,7 @@ class Giver {
   std::size_t entries_ = 0;
 };
 
-void make_private(int runtime, const char* name, const Account& account) {
+void make_private(int runtime, const char* name, const Account& account, mode_t mode = 0700) {
   if (::mkdirat(runtime, name, 0700) != 0 && errno != EEXIST) fail("A private directory could not be made");
   Descriptor fd(::openat(runtime, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!fd) {
@@ -104,7 +105,7 @@ void make_private(int runtime, const char* name, const Account& account) {
     }
     fd = Descriptor(::openat(runtime, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   }
-  if (!fd || ::fchmod(fd.get(), 0700) != 0) fail("A private directory could not be made");
+  if (!fd || ::fchmod(fd.get(), mode) != 0) fail("A private directory could not be made");
   const auto seen = look(fd.get());
   if (!seen) fail("A private directory could not be examined");
   if (seen->uid != account.uid || seen->gid != account.gid) {
@@ -145,12 +146,16 @@ std::string listener_of(const std::string& package) {
   return path;
 }
 
-void give_runtime(const rmgr::Call& call, const std::string& runtime, const Account& account) {
+void give_runtime(const rmgr::Call& call, const std::string& runtime, const Account& account, bool own_tmp) {
   check_way(runtime, account);
   const Descriptor top(::open(runtime.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!top) fail("The runtime directory cannot be opened");
   make_private(top.get(), home_directory, account);
   make_private(top.get(), temp_directory, account);
+  // As open as the directories they stand for; nobody else gets there, because the runtime above is closed.
+  for (const char* name : {tmp_directory, var_tmp_directory}) {
+    if (own_tmp) make_private(top.get(), name, account, 01777);
+  }
   if (account.uid == ::geteuid()) return;
   const auto seen = look(top.get());
   struct statfs filesystem {};

@@ -18,8 +18,8 @@ std::string listener_of(const std::string& package);
 // follows a link, never opens anything but directories, crosses no mount point, and leaves files with several
 // names alone, since another of the names may be somebody else's. On an overlay only directories change
 // hands, because each file would be copied for it. Throws `invalid` if the account could not reach the
-// directory.
-void give_runtime(const rmgr::Call& call, const std::string& runtime, const Account& account);
+// directory. With `own_tmp` also what backs the job's /tmp and /var/tmp.
+void give_runtime(const rmgr::Call& call, const std::string& runtime, const Account& account, bool own_tmp);
 
 // Whether prepare made this directory ready before.
 bool is_prepared(const std::string& runtime);

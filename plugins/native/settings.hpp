@@ -1,26 +1,38 @@
-// What an operator may configure for native runners.
+// What an operator may configure for native runners: the sum of the parts in settings/.
+//
+// Each part is a struct, its properties for the schema, and a `read` that fills the struct from the object
+// that holds them. A part of PolicySettings is read once for the instance and again, over the outcome, for
+// each policy that names some of its keys; so its `read` leaves alone what the object does not name, and its
+// properties have no "default", which would be filled into every policy.
 #pragma once
 
-#include <cstdint>
-#include <optional>
+#include <map>
 #include <string>
 #include <string_view>
-#include <vector>
+
+#include "native/settings/accounts.hpp"
+#include "native/settings/containment.hpp"
+#include "native/settings/environment.hpp"
+#include "native/settings/hooks.hpp"
 
 namespace native {
 
-// Bare numbers without a passwd entry, an explicit choice.
-struct UidRange {
-  std::uint32_t first = 0;
-  std::uint32_t count = 0;
+// What may differ between policies.
+struct PolicySettings {
+  ContainmentSettings containment;
+  HookSettings hooks;
 };
 
 struct Settings {
-  std::vector<std::string> pool;      // named job accounts
-  std::optional<UidRange> uid_range;  // or bare numbers
-  bool allow_shared_account = false;  // or the daemon's own account
-  std::string runner_env;             // absolute path of an environment file; empty: none
-  std::vector<std::string> inherit;   // names, or beginnings that end with '*'
+  AccountSettings accounts;
+  EnvironmentSettings environment;
+  PolicySettings common;
+  std::map<std::string, PolicySettings, std::less<>> policies;  // complete: `common` with their own on top
+
+  [[nodiscard]] const PolicySettings& of(std::string_view policy) const {
+    const auto found = policies.find(policy);
+    return found == policies.end() ? common : found->second;
+  }
 };
 
 extern const std::string_view settings_schema;

@@ -142,6 +142,11 @@ rmgr_status RMGR_CALL spawn_held(void* ctx, const rmgr_call* call, const rmgr_pr
         !usable(from_abi(spec->key)) || !from_abi(spec->argv[0]).starts_with('/'))
       return explain(error, RMGR_E_INVALID,
                      "The process service was asked wrongly: the specification is incomplete.");
+    if (spec->cpu_milli != 0 || spec->memory_bytes != 0 || spec->pids != 0 ||
+        spec->hidden_directory_count != 0 || spec->private_directory_count != 0)
+      return explain(
+          error, RMGR_E_UNSUPPORTED,
+          "Processes of the suite have no limits and no directories of their own, as `abilities` says.");
     hear(*spec);
     const fs::path directory = folder(ctx, from_abi(spec->key));
     fs::create_directories(directory);
@@ -293,10 +298,13 @@ rmgr_status RMGR_CALL forget(void* ctx, rmgr_str key, const rmgr_error* error) n
   });
 }
 
+// None: nothing contains the processes of a test.
+std::uint32_t RMGR_CALL abilities(void* /*ctx*/) noexcept { return 0; }
+
 }  // namespace
 
 rmgr_process_service process_service(Host* host) {
-  return {sizeof(rmgr_process_service), 0, host, &spawn_held, &release, &inspect, &stop, &forget};
+  return {sizeof(rmgr_process_service), 0, host, &spawn_held, &release, &inspect, &stop, &forget, &abilities};
 }
 
 }  // namespace rmgr::conform

@@ -44,6 +44,7 @@ class InstantWorld final : public reconcile::World {
   void prune_packages(const std::set<domain::PackageDigest>&) override {}
   void sweep(const std::vector<reconcile::AttemptPointer>& attempts) override;
   void release_reserve() override {}
+  void restore_reserve() override {}
 
  private:
   struct Runner {

@@ -137,8 +137,8 @@ void Host::pass() {
   world_->advance(kMinute);
   world_->end_oldest_job();
   world_->settle();
-  if (engine_->active() != kLive || !engine_->journal_error().empty())
-    throw std::runtime_error("a pass did not end with ten runners: " + engine_->journal_error());
+  if (engine_->active() != kLive || engine_->journal().state != domain::JournalState::ready)
+    throw std::runtime_error("a pass did not end with ten runners: " + engine_->journal().message);
 }
 
 void make_history(const std::string& directory, std::int64_t finished) {

@@ -34,6 +34,8 @@ class World {
     fs::create_directories(agent_.runtimes());
     fs::create_directory(directory_ / "marks");
     fs::permissions(directory_ / "marks", fs::perms(01777));
+    for (const char* name : {"before", "after"})
+      write_hook(name);
   }
 
   Verdict play() {
@@ -66,6 +68,11 @@ class World {
     setup.poll = "200ms";
     testkit::PolicySpec& policy = setup.policies.front();
     policy.timeouts = {{"jit_handoff", "2s"}, {"startup", "4s"}, {"idle", "1s"}};
+    if (order_.story == "hooks") {
+      setup.provider_more = ", hooks: {before: {command: [" + directory_ / "before" +
+                            "]}, after: {command: [" + directory_ / "after" + "]}}";
+    }
+    policy.profile = {{"cpu", "2"}, {"memory", "1GiB"}, {"pids", "512"}};
     if (order_.story == "slots") {
       policy.workspace = "persistent";
       policy.max = 1;
@@ -137,6 +144,20 @@ class World {
     if (agent_.terminate(seconds(30)) != 0) fail("the daemon did not end with 0");
   }
 
+  void check_cgroups() {
+    for (const std::string& left : agent_.cgroup_directories())
+      fail("left in a cgroup hierarchy: " + left);
+  }
+
+  // It takes long enough for a kill to find it at work.
+  void write_hook(const std::string& name) const {
+    const std::string note = "\n/bin/echo " + name + " $RUNNER_MANAGER_ATTEMPT ";
+    const std::string into = " >> " + directory_ / "hooks.log";
+    std::ofstream(directory_ / name) << "#!/bin/sh" << note << "begins" << into << "\nsleep 0.2" << note
+                                     << "ends" << into << "\n";
+    fs::permissions(directory_ / name, fs::perms(0755));
+  }
+
   // ---- the stories ----
   // Each job leaves one line for each time it ran, and shows the credential that its runner had.
   void queue(const std::string& name, const std::string& rest) {
@@ -187,12 +208,14 @@ class World {
     if (testkit::contents(slot + "/_work/kept") != "one\ntwo\n") fail("the slot did not keep its work");
   }
 
-  // A job that is over time and does not care.
+  // A job that is over time and does not care, and whose registration GitHub does not delete at once.
   void overtime() {
     github_->change_settings({.lost_after_ms = 1'000});
     may_fail_ = true;
     start(true);
     queue("one", "trap '' TERM INT; sleep 60 & wait; sleep 60");
+    eventually([this] { return github_->summary().in_progress == 1; });
+    github_->add_fault({.action = "status", .path = "*/actions/runners/*", .count = 1, .status = 500});
     settle();
   }
 
@@ -276,6 +299,8 @@ class World {
         fail("job " + std::to_string(job.id) + " ended as " + job.result);
     }
     check_processes();
+    check_hooks();
+    check_cgroups();
     if (testkit::contents("/proc/self/mounts").find(directory_.path()) != std::string::npos)
       fail("mounts left");
     for (const std::string& place : {agent_.state() + "/packages/staging", agent_.state() + "/processes"}) {
@@ -286,6 +311,22 @@ class World {
       if (entry.path().extension() != ".record") fail("a half-written record is left");
     }
     check_secrets();
+  }
+
+  // A kill of the daemon ends no hook, so each runs once. Only one before a launch may be ended, with its
+  // launch, or be on record and not begun yet.
+  void check_hooks() {
+    std::map<std::string, std::string> told;  // by attempt
+    std::istringstream log(testkit::contents(directory_ / "hooks.log"));
+    for (std::string name, attempt, what; log >> name >> attempt >> what;)
+      told[attempt] += name + ' ' + what + ", ";
+    const std::string after = "after begins, after ends, ";
+    for (const auto& [attempt, story] : told) {
+      const bool whole = story == "before begins, before ends, " + after;
+      if (!whole && !(verdict_.killed && (story == "before begins, " + after || story == after)))
+        fail("the hooks of " + attempt + ": " + story);
+    }
+    if (order_.story == "hooks" && told.size() < jobs_.size()) fail("an attempt had no hooks");
   }
 
   void check_processes() {
@@ -300,7 +341,7 @@ class World {
       if (line.empty()) continue;  // a zombie is not alive
       const bool ours = line.find(agent_.runtimes()) != std::string::npos ||
                         (line.find("rmgr-shim") != std::string::npos && line.size() > 36 &&
-                         keys.contains(std::string(line.c_str() + line.find('\0') + 1)));
+                         keys.contains(std::string(line.c_str() + line.find('\0') + 1).substr(0, 36)));
       if (ours) fail("a process is left: " + std::string(line.c_str()));
     }
   }

@@ -8,7 +8,7 @@ namespace crash {
 
 // What a daemon goes through; each story reaches other points.
 inline const std::vector<std::string>& stories() {
-  static const std::vector<std::string> all = {"jobs", "slots", "restart", "surplus", "overtime"};
+  static const std::vector<std::string> all = {"jobs", "hooks", "slots", "restart", "surplus", "overtime"};
   return all;
 }
 

@@ -45,7 +45,7 @@ testkit::AgentSetup setup_for(const ShowOptions& options, const std::string& dir
   }
   if (const auto engine = testkit::test_engine(); engine && options.provider != "native") {
     setup.provider_config = testkit::provider_config(*engine);
-    setup.policies.front().image = engine->image;
+    setup.policies.front().profile = {{"image", engine->image}};
   }
   setup.github_url = github.url();
   setup.token = github.token();

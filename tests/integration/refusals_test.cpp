@@ -1,6 +1,4 @@
 // What is wrong must be said, and nothing may start.
-#include <sqlite3.h>
-
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -165,11 +163,7 @@ TEST(Refusal, a_state_directory_of_another_machine_waits_for_adoption) {
   Stage stage(1);
   ASSERT_TRUE(stage.agent().start());
   ASSERT_EQ(stage.agent().terminate(), 0);
-  sqlite3* journal = nullptr;
-  ASSERT_EQ(sqlite3_open((stage.agent().state() + "/journal.db").c_str(), &journal), SQLITE_OK);
-  EXPECT_EQ(sqlite3_exec(journal, "UPDATE meta SET machine = 'another'", nullptr, nullptr, nullptr),
-            SQLITE_OK);
-  sqlite3_close(journal);
+  ASSERT_TRUE(testkit::run_sql(stage.agent().state() + "/journal.db", "UPDATE meta SET machine = 'another'"));
   EXPECT_EQ(exit_code_of_run(stage), 5);
   int exit_code = 1;
   const std::string said = testkit::run_program(

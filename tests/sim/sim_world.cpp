@@ -347,6 +347,13 @@ void SimWorld::ask_demand(const reconcile::TargetKey& target, std::uint64_t pass
   });
 }
 
+void SimWorld::restore_reserve() {
+  if (dying) return;
+  reconcile::ReserveAnswer answer{.held = !misbehaves(0.3), .message = {}};
+  if (!answer.held) answer.message = "the disk is still full";
+  later(chance_.between(1, 50), [this, answer] { engine_->on_reserve(answer); });
+}
+
 void SimWorld::probe(const domain::Policy& policy) {
   if (dying) return;
   reconcile::ReadinessAnswer ready;

@@ -60,6 +60,7 @@ class SimWorld final : public reconcile::World {
   void sweep(const std::vector<reconcile::AttemptPointer>& /*attempts*/) override {
   }  // nothing comes back here
   void release_reserve() override {}
+  void restore_reserve() override;
 
  private:
   using Body = agent::lifecycle::EventBody;

@@ -24,10 +24,13 @@ class AccountRange {
   AccountRange& operator=(const AccountRange&) = delete;
 
   [[nodiscard]] std::uint32_t first() const { return first_; }
-  // The native provider's configuration with the first `accounts` of the range as its pool.
-  [[nodiscard]] std::string pool(std::uint32_t accounts = count) const {
+  // The native provider's configuration with the first `accounts` of the range as its pool. `more` begins
+  // with a comma. Tests and their jobs talk through files below /tmp, which is therefore not private.
+  [[nodiscard]] std::string pool(std::uint32_t accounts = count, const std::string& more = "") const {
+    const std::string shared =
+        more.find("private_tmp") == std::string::npos ? R"(, "private_tmp": false)" : "";
     return R"({"run_as": {"uid_range": {"first": )" + std::to_string(first_) + R"(, "count": )" +
-           std::to_string(accounts) + "}}}";
+           std::to_string(accounts) + "}}" + more + shared + "}";
   }
 
  private:

@@ -64,6 +64,7 @@ AttemptView view_of(const json& row) {
   if (row["pid"].is_number()) view.pid = row["pid"];
   if (row["exit_code"].is_number()) view.exit_code = row["exit_code"].get<std::int64_t>();
   view.clean_exit = row.value("clean_exit", false);
+  view.out_of_memory = row.value("out_of_memory", false);
   view.owes_deregistration = row.value("owes_deregistration", false);
   const json& times = row["times"];
   view.demand_seen_ms = times.value("demand_seen_ms", std::int64_t{0});
@@ -140,8 +141,9 @@ void Agent::write_configuration() const {
   std::ofstream(token_file) << setup_.token << "\n";
   fs::permissions(token_file, fs::perms(0600));
   const std::string accounts = !setup_.provider_config.empty() ? setup_.provider_config
-                               : ::geteuid() == 0              ? accounts_.pool()
-                                                               : "{allow_shared_account: true}";
+                               : ::geteuid() == 0
+                                   ? accounts_.pool(AccountRange::count, setup_.provider_more)
+                                   : "{allow_shared_account: true" + setup_.provider_more + "}";
   const std::string credential =
       setup_.credential.empty() ? "token: \"file:" + token_file + "\"" : setup_.credential;
   const std::string github = "{url: \"" + setup_.github_url + "\", " + credential + ", allow_http: true}\n";
@@ -169,15 +171,15 @@ void Agent::write_configuration() const {
     yaml << "]\n    root: " << runtimes() << "/" << policy.name << "\n    min: " << policy.min
          << "\n    max: " << policy.max << "\n";
     if (!policy.workspace.empty()) yaml << "    workspace: " << policy.workspace << "\n";
-    if (!policy.image.empty()) yaml << "    profile: {image: \"" << policy.image << "\"}\n";
-    if (!policy.timeouts.empty()) {
-      yaml << "    timeouts: {";
-      for (std::size_t index = 0; index < policy.timeouts.size(); ++index) {
-        yaml << (index > 0 ? ", " : "") << policy.timeouts[index].first << ": "
-             << policy.timeouts[index].second;
-      }
+    const auto map = [&yaml](const char* name, const auto& pairs) {
+      if (pairs.empty()) return;
+      yaml << "    " << name << ": {";
+      for (std::size_t index = 0; index < pairs.size(); ++index)
+        yaml << (index > 0 ? ", " : "") << pairs[index].first << ": " << pairs[index].second;
       yaml << "}\n";
-    }
+    };
+    map("timeouts", policy.timeouts);
+    map("profile", policy.profile);
   }
   std::ofstream(config_file()) << yaml.str();
 }
@@ -192,7 +194,9 @@ bool Agent::start(std::chrono::milliseconds limit) {
       pid_ = -1;
       return false;
     }
-    if (json::parse(status_json(), nullptr, false).is_object()) return true;
+    const json said = json::parse(status_json(), nullptr, false);
+    // Without an agent `status` tells of the state directory instead.
+    if (said.is_object() && said.value("running", true)) return true;
     std::this_thread::sleep_for(std::chrono::milliseconds(30));
   }
   return false;
@@ -264,17 +268,32 @@ Leftovers Agent::leftovers() const {
     left.directories += entries(runtimes() + "/" + policy.name, ".runner-manager-owner");
   }
   left.directories += entries(state() + "/processes");
-  const json said = json::parse(status_json(), nullptr, false);
-  const std::string installation = said.is_object() ? said.value("installation", std::string()) : "";
-  if (installation.empty()) return left;
-  for (const char* root : {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"}) {
+  for (const std::string& ours : cgroup_directories()) {
     std::error_code ignored;
-    const fs::path ours = fs::path(root) / ("runner-manager-" + installation.substr(0, 8));
     for (const auto& entry : fs::directory_iterator(ours, ignored)) {
       if (entry.is_directory(ignored)) ++left.cgroups;
     }
   }
   return left;
+}
+
+std::vector<std::string> Agent::cgroup_directories() const {
+  const json said = json::parse(status_json(), nullptr, false);
+  const std::string known = said.is_object() ? said.value("installation", std::string()) : "";
+  if (!known.empty()) installation_ = known;
+  std::vector<std::string> all;
+  if (installation_.empty()) return all;
+  const std::string name = "runner-manager-" + installation_.substr(0, 8);
+  const auto look = [&](const fs::path& hierarchy) {
+    std::error_code ignored;
+    if (fs::is_directory(hierarchy / name, ignored)) all.push_back((hierarchy / name).string());
+  };
+  const fs::path mounts = "/sys/fs/cgroup";
+  look(mounts);
+  std::error_code ignored;
+  for (const auto& hierarchy : fs::directory_iterator(mounts, ignored))
+    look(hierarchy.path());
+  return all;
 }
 
 std::int64_t Agent::peak_rss_bytes() const {

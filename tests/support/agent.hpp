@@ -20,9 +20,9 @@ struct PolicySpec {
   std::vector<std::string> labels = {"demo"};
   int min = 0;
   int max = 10;
-  std::string workspace = {};                                 // empty: the default
-  std::string image = {};                                     // of an isolated provider; empty: none
-  std::vector<std::pair<std::string, std::string>> timeouts;  // name, duration
+  std::string workspace = {};                                      // empty: the default
+  std::vector<std::pair<std::string, std::string>> timeouts = {};  // name, duration
+  std::vector<std::pair<std::string, std::string>> profile = {};   // name, limit
 };
 
 struct AgentSetup {
@@ -32,6 +32,7 @@ struct AgentSetup {
   std::string more_plugins;  // another one; empty: none
   std::string provider = "native";
   std::string provider_config;  // YAML flow mapping; empty: job accounts if root, else the shared account
+  std::string provider_more;    // what follows the accounts in it, from a comma on
   std::string github_url;
   std::string token;
   std::string credential;  // YAML of the plugin's credential; empty: the token from a file
@@ -50,6 +51,7 @@ struct AttemptView {
   std::optional<std::int64_t> exit_code;
   bool clean_exit = false;
   bool owes_deregistration = false;
+  bool out_of_memory = false;
   std::int64_t demand_seen_ms = 0, package_acquired_ms = 0, materialized_ms = 0, prepared_ms = 0,
                registered_ms = 0, held_ms = 0, started_ms = 0;
 };
@@ -97,12 +99,16 @@ class Agent {
   [[nodiscard]] std::string status_json() const;
   // Without registrations, which the emulator knows.
   [[nodiscard]] Leftovers leftovers() const;
+  // Directories of this installation in any cgroup hierarchy, which a clean end with no attempts leaves none
+  // of.
+  [[nodiscard]] std::vector<std::string> cgroup_directories() const;
   [[nodiscard]] std::int64_t peak_rss_bytes() const;
 
  private:
   void write_configuration() const;
   AgentSetup setup_;
   AccountRange accounts_;
+  mutable std::string installation_;  // as `status` said once
   pid_t pid_ = -1;
 };
 

@@ -54,6 +54,14 @@ std::string journal_dump(const std::string& path) {
   return dump;
 }
 
+bool run_sql(const std::string& path, const std::string& statement) {
+  sqlite3* database = nullptr;
+  const bool done = sqlite3_open_v2(path.c_str(), &database, SQLITE_OPEN_READWRITE, nullptr) == SQLITE_OK &&
+                    sqlite3_exec(database, statement.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK;
+  sqlite3_close(database);
+  return done;
+}
+
 std::string all_command_lines() {
   std::string lines;
   std::error_code ignored;

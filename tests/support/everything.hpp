@@ -16,6 +16,8 @@ std::string files_below(const std::filesystem::path& root,
 std::set<std::string> credentials_in(const std::string& text);
 // Every row of every table.
 std::string journal_dump(const std::string& path);
+// Changes a journal that no agent has open, as nobody should.
+bool run_sql(const std::string& path, const std::string& statement);
 // The command lines of every process of this machine.
 std::string all_command_lines();
 

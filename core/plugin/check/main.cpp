@@ -95,6 +95,7 @@ class NoProcesses final : public plugin::ProcessPort {
     return refused();
   }
   Result<void> forget(std::string_view /*key*/) override { return refused(); }
+  [[nodiscard]] plugin::ProcessAbilities abilities() const override { return {}; }
 
  private:
   static Error refused() { return {ErrorCode::denied, "No process is started while a plugin is tried.", {}}; }

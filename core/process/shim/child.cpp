@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/close_range.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -10,16 +11,11 @@
 #include <cerrno>
 #include <csignal>
 
+#include "process/shim/contain.hpp"
 #include "process/shim/io.hpp"
 
 namespace agent::process::shim {
 namespace {
-
-[[noreturn]] void give_up(int report, wire::Stage stage, int error_number) {
-  const wire::Failure failure{static_cast<std::uint32_t>(stage), error_number};
-  write_all(report, &failure, sizeof failure);
-  ::_exit(127);
-}
 
 void become_account(const wire::LaunchHeader& header, int report) {
   if (header.uid < 0) return;
@@ -52,7 +48,15 @@ void reset_signals() {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-[[noreturn]] void run(const Launch& launch, int job, int go, int report) {
+void join(int group, int report) {
+  const int fd = ::openat(group, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+  if (fd < 0) give_up(report, wire::Stage::cgroup, errno);
+  const int failure = write_all(fd, "0", 1);
+  if (failure != 0) give_up(report, wire::Stage::cgroup, failure);
+  ::close(fd);
+}
+
+[[noreturn]] void run(const Launch& launch, int job, const int* limited, int go, int report) {
   char byte = 0;
   ssize_t count = 0;
   while ((count = ::read(go, &byte, 1)) < 0 && errno == EINTR) {
@@ -61,18 +65,19 @@ void reset_signals() {
   // A session of its own: the job cannot signal the shim's group by accident, and what is left of it can be
   // found by the session's number if the shim itself was killed.
   if (::setsid() < 0) give_up(report, wire::Stage::session, errno);
-  if (job >= 0) {
-    const int fd = ::openat(job, "cgroup.procs", O_WRONLY | O_CLOEXEC);
-    if (fd < 0) give_up(report, wire::Stage::cgroup, errno);
-    const int failure = write_all(fd, "0", 1);
-    if (failure != 0) give_up(report, wire::Stage::cgroup, failure);
-  }
+  if (job >= 0) join(job, report);
+  for (std::size_t i = 0; i < launch.header.limited_count; ++i)
+    join(limited[i], report);
+  arrange_mounts(launch, report);
   null_streams(report);
+  limit_resources(launch, report);
   become_account(launch.header, report);
   ::umask(022);
   // After the change of account, so that its rights decide and not the daemon's.
   if (::chdir(launch.directory) != 0) give_up(report, wire::Stage::directory, errno);
   reset_signals();
+  if ((launch.header.flags & wire::no_new_privileges) != 0 && ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+    give_up(report, wire::Stage::privileges, errno);
   ::syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC);
   ::execve(launch.arguments[0], launch.arguments, launch.environment);
   give_up(report, wire::Stage::execute, errno);
@@ -80,9 +85,9 @@ void reset_signals() {
 
 }  // namespace
 
-bool fork_child(const Launch& launch, int job, Child& child, wire::Failure& failure) {
+bool fork_child(const Launch& launch, int job, const int* limited, Child& child, wire::Failure& failure) {
   const auto failed = [&failure](int error_number) {
-    failure = {static_cast<std::uint32_t>(wire::Stage::fork), error_number};
+    failure = {static_cast<std::uint32_t>(wire::Stage::fork), error_number, 0};
     return false;
   };
   int go[2];
@@ -94,7 +99,7 @@ bool fork_child(const Launch& launch, int job, Child& child, wire::Failure& fail
   if (child.pid == 0) {
     ::close(go[1]);
     ::close(report[0]);
-    run(launch, job, go[0], report[1]);
+    run(launch, job, limited, go[0], report[1]);
   }
   ::close(go[0]);
   ::close(report[1]);

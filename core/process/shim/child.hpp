@@ -16,7 +16,7 @@ struct Child {
 };
 
 // Forks the child, held at `go`. `launch.environment` is complete, secret included. `job` is the directory of
-// the job's cgroup, -1 for none.
-bool fork_child(const Launch& launch, int job, Child& child, wire::Failure& failure);
+// the job's cgroup, -1 for none; `limited` are those of launch.limited.
+bool fork_child(const Launch& launch, int job, const int* limited, Child& child, wire::Failure& failure);
 
 }  // namespace agent::process::shim

@@ -15,6 +15,22 @@ char* take(char*& at, const char* end) {
   return text;
 }
 
+bool take_all(char*& at, const char* end, char** out, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    out[i] = take(at, end);
+    if (out[i] == nullptr) return false;
+  }
+  return true;
+}
+
+// Every path that the shim or the child opens.
+bool are_paths(char* const* texts, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    if (texts[i][0] != '/') return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 bool parse_launch(char* payload, std::size_t size, Launch& out) {
@@ -22,11 +38,17 @@ bool parse_launch(char* payload, std::size_t size, Launch& out) {
   std::memcpy(&out.header, payload, sizeof out.header);
   const wire::LaunchHeader& header = out.header;
   if (header.argument_count == 0 || header.argument_count > wire::max_arguments ||
-      header.environment_count > wire::max_environment) {
+      header.environment_count > wire::max_environment || header.limited_count > wire::max_limited ||
+      header.resource_limit_count > wire::max_resource_limits ||
+      header.hidden_count > wire::max_directories || header.private_count > wire::max_directories) {
     return false;
   }
   char* at = payload + sizeof header;
   const char* end = payload + size;
+  const std::size_t limits = header.resource_limit_count * sizeof out.resource_limits[0];
+  if (static_cast<std::size_t>(end - at) < limits) return false;
+  std::memcpy(out.resource_limits, at, limits);
+  at += limits;
   out.record_root = take(at, end);
   out.key = take(at, end);
   out.cgroup = take(at, end);
@@ -34,15 +56,20 @@ bool parse_launch(char* payload, std::size_t size, Launch& out) {
   if (out.record_root == nullptr || out.key == nullptr || out.cgroup == nullptr || out.directory == nullptr) {
     return false;
   }
-  for (std::size_t i = 0; i < header.argument_count; ++i) {
-    out.arguments[i] = take(at, end);
-    if (out.arguments[i] == nullptr) return false;
+  if (!take_all(at, end, out.arguments, header.argument_count) ||
+      !take_all(at, end, out.environment, header.environment_count) ||
+      !take_all(at, end, out.limited, header.limited_count) ||
+      !take_all(at, end, out.hidden, header.hidden_count)) {
+    return false;
   }
-  for (std::size_t i = 0; i < header.environment_count; ++i) {
-    out.environment[i] = take(at, end);
-    if (out.environment[i] == nullptr) return false;
+  for (std::size_t i = 0; i < header.private_count; ++i) {
+    Launch::Private& each = out.privates[i];
+    each.target = take(at, end);
+    each.backing = take(at, end);
+    if (each.target == nullptr || each.backing == nullptr || each.target[0] != '/') return false;
   }
   return at == end && out.record_root[0] == '/' && out.directory[0] == '/' && out.arguments[0][0] == '/' &&
+         are_paths(out.limited, header.limited_count) && are_paths(out.hidden, header.hidden_count) &&
          out.key[0] != 0 && out.key[0] != '.' && std::strchr(out.key, '/') == nullptr;
 }
 

@@ -15,6 +15,14 @@ struct Launch {
   const char* directory = nullptr;
   char* arguments[wire::max_arguments + 1] = {};
   char* environment[wire::max_environment + 2] = {};  // with room for the secret
+  wire::ResourceLimit resource_limits[wire::max_resource_limits] = {};
+  char* limited[wire::max_limited] = {};
+  char* hidden[wire::max_directories] = {};
+  struct Private {
+    char* target;
+    char* backing;  // empty: one in memory
+  };
+  Private privates[wire::max_directories] = {};
 };
 
 // Views into `payload`, which must outlive them. False for a malformed message.

@@ -34,7 +34,7 @@ struct Memory {
 };
 
 [[noreturn]] void refuse(wire::Stage stage, int error_number) {
-  const wire::Failure failure{static_cast<std::uint32_t>(stage), error_number};
+  const wire::Failure failure{static_cast<std::uint32_t>(stage), error_number, 0};
   send_frame(gate, wire::Kind::failed, &failure, sizeof failure);
   ::_exit(1);
 }
@@ -80,7 +80,7 @@ struct Asked {
   bool kill = false;
 };
 
-// Waits for signals, at most `timeout_ms` (-1: without end, because nothing but the child's end is awaited).
+// Waits for signals, at most `timeout_ms` (-1: without end).
 Asked wait_signals(int signals, int timeout_ms) {
   pollfd fd{signals, POLLIN, 0};
   ::poll(&fd, 1, timeout_ms);
@@ -124,15 +124,21 @@ void detach_from_host() {
   if (null > STDERR_FILENO) ::close(null);
 }
 
-// Until the main child ended, then until nothing it left behind is alive. While something cannot be killed
-// the shim stays: its presence is what tells the host so.
-void supervise(Tree& tree, int signals, std::int64_t& main_ended_at) {
+// How long to wait for what may come before `end` (boot_ms, 0: no end).
+int until(std::int64_t end) {
+  if (end == 0) return -1;
+  return static_cast<int>(std::clamp<std::int64_t>(end - boot_ms(), 0, 60'000));
+}
+
+// Until the main child ended or its time is over, then until nothing it left behind is alive. While something
+// cannot be killed the shim stays: its presence is what tells the host so.
+void supervise(Tree& tree, int signals, std::int64_t end, std::int64_t& main_ended_at) {
   bool empty = tree.reap();
   bool kill = false;
   while (!tree.main_ended() && !empty) {
-    const Asked asked = wait_signals(signals, kill ? 100 : -1);
+    const Asked asked = wait_signals(signals, kill ? 100 : until(end));
     if (asked.stop) tree.ask();
-    kill = kill || asked.kill;
+    kill = kill || asked.kill || (end != 0 && boot_ms() >= end);
     if (kill) tree.kill();
     empty = tree.reap();
   }
@@ -158,7 +164,10 @@ void supervise(Tree& tree, int signals, std::int64_t& main_ended_at) {
   const int job = join_cgroup(launch.cgroup);
   DIR* proc = ::opendir("/proc");
   if (proc == nullptr) refuse(wire::Stage::record, errno);
-  Tree tree(proc, job, memory.processes, std::size(memory.processes));
+  int limited[wire::max_limited] = {-1, -1, -1};
+  for (std::size_t i = 0; i < launch.header.limited_count; ++i)
+    limited[i] = open_directory(AT_FDCWD, launch.limited[i], wire::Stage::cgroup);
+  Tree tree(proc, {job, limited[0], limited[1], limited[2]}, memory.processes, std::size(memory.processes));
   send_frame(gate, wire::Kind::ready, nullptr, 0);
 
   // The directory's own name becomes durable while the host makes our identity durable.
@@ -176,13 +185,13 @@ void supervise(Tree& tree, int signals, std::int64_t& main_ended_at) {
   launch.environment[launch.header.environment_count] = memory.release;
   Child child;
   wire::Failure failure{};
-  const bool forked = fork_child(launch, job, child, failure);
+  const bool forked = fork_child(launch, job, limited, child, failure);
   ::explicit_bzero(memory.release, sizeof memory.release);
   if (!forked) refuse(wire::Stage::fork, failure.error_number);
   tree.set_main(child.pid);
   const int unrecorded = record_child(directory, ::dirfd(proc), child.pid, launch.header.uid);
   if (unrecorded != 0) {
-    nothing_ran(tree, directory, signals, {static_cast<std::uint32_t>(wire::Stage::record), unrecorded});
+    nothing_ran(tree, directory, signals, {static_cast<std::uint32_t>(wire::Stage::record), unrecorded, 0});
   }
   const std::int64_t began = boot_ms();
   write_all(child.go, "1", 1);
@@ -193,7 +202,8 @@ void supervise(Tree& tree, int signals, std::int64_t& main_ended_at) {
   detach_from_host();
 
   std::int64_t ended = 0;
-  supervise(tree, signals, ended);
+  const std::int64_t limit = launch.header.time_limit_ms;
+  supervise(tree, signals, limit == 0 ? 0 : began + limit, ended);
   const Ending ending{tree.main_status(), tree.out_of_memory(), ended - began};
   const std::int64_t patience = boot_ms() + record_patience_ms;
   while (record_exit(directory, ending) != 0 && boot_ms() < patience)

@@ -26,6 +26,13 @@ bool read_stat(int proc, pid_t pid, StatLine& line) {
   return size > 0 && parse_stat({text, static_cast<std::size_t>(size)}, line);
 }
 
+bool counted_kill(int group, const char* file) {
+  char text[1024];
+  if (read_file(group, file, text, sizeof text) <= 0) return false;
+  const char* line = std::strstr(text, "oom_kill ");
+  return line != nullptr && std::strtol(line + sizeof("oom_kill ") - 1, nullptr, 10) > 0;
+}
+
 }  // namespace
 
 bool Tree::reap() {
@@ -52,8 +59,8 @@ void Tree::ask() {
 }
 
 void Tree::kill() {
-  if (job_ >= 0) {
-    const int fd = ::openat(job_, "cgroup.kill", O_WRONLY | O_CLOEXEC);
+  if (const int job = groups_.front(); job >= 0) {
+    const int fd = ::openat(job, "cgroup.kill", O_WRONLY | O_CLOEXEC);
     if (fd >= 0) {
       write_all(fd, "1", 1);
       ::close(fd);
@@ -115,10 +122,10 @@ void Tree::mark(std::size_t count) {
 }
 
 bool Tree::out_of_memory() const {
-  char text[1024];
-  if (job_ < 0 || read_file(job_, "memory.events", text, sizeof text) <= 0) return false;
-  const char* line = std::strstr(text, "oom_kill ");
-  return line != nullptr && std::strtol(line + sizeof("oom_kill ") - 1, nullptr, 10) > 0;
+  // The second is what cgroup v1 calls it.
+  return std::any_of(groups_.begin(), groups_.end(), [](int group) {
+    return group >= 0 && (counted_kill(group, "memory.events") || counted_kill(group, "memory.oom_control"));
+  });
 }
 
 }  // namespace agent::process::shim

@@ -4,8 +4,11 @@
 #include <dirent.h>
 #include <sys/types.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+
+#include "process/protocol.hpp"
 
 namespace agent::process::shim {
 
@@ -18,9 +21,11 @@ struct TreeEntry {
 
 class Tree {
  public:
-  // `job` is the directory of the job's cgroup, -1 for none. `room` is scratch space.
-  Tree(DIR* proc, int job, TreeEntry* room, std::size_t capacity)
-      : proc_(proc), job_(job), room_(room), capacity_(capacity) {}
+  // Directories of the job's cgroups, -1 for none: of cgroup v2 first, then of cgroup v1.
+  using Groups = std::array<int, 1 + wire::max_limited>;
+  // `room` is scratch space.
+  Tree(DIR* proc, const Groups& groups, TreeEntry* room, std::size_t capacity)
+      : proc_(proc), groups_(groups), room_(room), capacity_(capacity) {}
 
   void set_main(pid_t main) { main_ = main; }
   [[nodiscard]] bool main_ended() const { return main_ended_; }
@@ -33,14 +38,14 @@ class Tree {
   void ask();
   // Kills every descendant that it sees. New ones may appear meanwhile: call again until reap() answers true.
   void kill();
-  // True if the kernel ended something of the job's cgroup because memory ran out.
+  // True if the kernel ended something of the job's cgroups because memory ran out.
   [[nodiscard]] bool out_of_memory() const;
 
  private:
   std::size_t scan();
   void mark(std::size_t count);
   DIR* proc_;
-  int job_;
+  Groups groups_;
   TreeEntry* room_;
   std::size_t capacity_;
   pid_t main_ = -1;

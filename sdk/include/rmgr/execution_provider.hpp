@@ -119,6 +119,7 @@ class ExecutionProvider {
   // Returns when it provably does not run; throws `busy` when it still does.
   virtual void stop(const Call& call, const Allocation& allocation, Millis grace) = 0;
   // Returns when nothing is left (also if nothing was there); throws `retry` with the reason when deferred.
+  // With a retry-after it is called again that much later, otherwise after 30 s, 60 s and so on.
   virtual void remove(const Call& call, const Allocation& allocation) = 0;
   // Everything that carries this host id. The list must be complete: throw when any part of it could not be
   // read.

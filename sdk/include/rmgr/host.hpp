@@ -189,6 +189,20 @@ struct ProcessIdentity {
   return {identity.pid, identity.start_token, std::string(from_abi(identity.boot_id))};
 }
 
+// See rmgr_resource_limit.
+struct ResourceLimit {
+  std::string name;
+  std::uint64_t value = 0;
+  bool operator==(const ResourceLimit&) const = default;
+};
+
+// See rmgr_private_directory.
+struct PrivateDirectory {
+  std::string target;
+  std::string backing;  // empty: one in memory
+  bool operator==(const PrivateDirectory&) const = default;
+};
+
 struct ProcessSpec {
   std::string key;                       // names the exit record and the cgroup: the attempt id
   std::vector<std::string> argv;         // argv[0] is an absolute path
@@ -196,7 +210,40 @@ struct ProcessSpec {
   std::string directory;
   std::optional<std::uint32_t> uid;  // none: the daemon's own account
   std::optional<std::uint32_t> gid;
+  // The whole tree is killed this long after its start, whether a daemon runs or not. Zero: never. At most 49
+  // days.
+  Millis time_limit{0};
+  // What contains the tree; what cannot be enforced refuses the process. 0 and empty: nothing is asked for.
+  std::int64_t cpu_milli = 0;
+  std::int64_t memory_bytes = 0;
+  std::int64_t pids = 0;
+  std::int32_t nice = 0;  // 0: as the daemon
+  bool no_new_privileges = false;
+  std::vector<ResourceLimit> resource_limits;
+  std::vector<std::string> hidden_directories;
+  std::vector<PrivateDirectory> private_directories;
 };
+
+// What the process service can do on this machine.
+struct ProcessAbilities {
+  bool group = false;  // nothing of a tree leaves its group, and all of it ends at once
+  bool limit_cpu = false, limit_memory = false, limit_pids = false;
+  bool change_account = false;
+  bool arrange_directories = false;  // hidden and private ones
+};
+[[nodiscard]] inline ProcessAbilities abilities_from(std::uint32_t bits) noexcept {
+  const auto has = [bits](std::uint32_t bit) { return (bits & bit) != 0; };
+  return {has(RMGR_PROCESS_CAN_GROUP),          has(RMGR_PROCESS_CAN_LIMIT_CPU),
+          has(RMGR_PROCESS_CAN_LIMIT_MEMORY),   has(RMGR_PROCESS_CAN_LIMIT_PIDS),
+          has(RMGR_PROCESS_CAN_CHANGE_ACCOUNT), has(RMGR_PROCESS_CAN_ARRANGE_DIRECTORIES)};
+}
+[[nodiscard]] inline std::uint32_t to_abi(const ProcessAbilities& able) noexcept {
+  return (able.group ? RMGR_PROCESS_CAN_GROUP : 0) | (able.limit_cpu ? RMGR_PROCESS_CAN_LIMIT_CPU : 0) |
+         (able.limit_memory ? RMGR_PROCESS_CAN_LIMIT_MEMORY : 0) |
+         (able.limit_pids ? RMGR_PROCESS_CAN_LIMIT_PIDS : 0) |
+         (able.change_account ? RMGR_PROCESS_CAN_CHANGE_ACCOUNT : 0) |
+         (able.arrange_directories ? RMGR_PROCESS_CAN_ARRANGE_DIRECTORIES : 0);
+}
 
 enum class ProcessStatus : std::int32_t {
   prepared = RMGR_PROCESS_PREPARED,  // held at the gate
@@ -222,6 +269,7 @@ class Process {
     const std::vector<rmgr_str> environment = detail::views(spec.environment);
     rmgr_process_spec abi{};
     abi.struct_size = detail::size_of<rmgr_process_spec>();
+    abi.time_limit_ms = static_cast<std::uint32_t>(spec.time_limit.count());
     abi.key = to_abi(spec.key);
     abi.argv = argv.data();
     abi.argc = argv.size();
@@ -230,6 +278,25 @@ class Process {
     abi.directory = to_abi(spec.directory);
     abi.uid = spec.uid ? std::int64_t{*spec.uid} : -1;
     abi.gid = spec.gid ? std::int64_t{*spec.gid} : -1;
+    abi.cpu_milli = spec.cpu_milli;
+    abi.memory_bytes = spec.memory_bytes;
+    abi.pids = spec.pids;
+    abi.nice = spec.nice;
+    abi.flags = spec.no_new_privileges ? RMGR_PROCESS_NO_NEW_PRIVILEGES : 0;
+    std::vector<rmgr_resource_limit> limits;
+    for (const ResourceLimit& limit : spec.resource_limits)
+      limits.push_back({detail::size_of<rmgr_resource_limit>(), 0, to_abi(limit.name), limit.value});
+    abi.resource_limits = limits.data();
+    abi.resource_limit_count = limits.size();
+    const std::vector<rmgr_str> hidden = detail::views(spec.hidden_directories);
+    abi.hidden_directories = hidden.data();
+    abi.hidden_directory_count = hidden.size();
+    std::vector<rmgr_private_directory> own;
+    for (const PrivateDirectory& directory : spec.private_directories)
+      own.push_back({detail::size_of<rmgr_private_directory>(), 0, to_abi(directory.target),
+                     to_abi(directory.backing)});
+    abi.private_directories = own.data();
+    abi.private_directory_count = own.size();
     std::optional<ProcessIdentity> identity;
     const rmgr_identity_sink sink{detail::size_of<rmgr_identity_sink>(), 0, &identity,
                                   &Process::take_identity};
@@ -277,6 +344,12 @@ class Process {
   void forget(std::string_view key) const {
     detail::Explanation why;
     why.expect_ok(self().forget(self().ctx, to_abi(key), why.abi()), "Forgetting a process");
+  }
+
+  // They do not change while the daemon runs. A host that cannot say has none.
+  [[nodiscard]] ProcessAbilities abilities() const {
+    const bool says = service_ != nullptr && RMGR_HAS(service_, rmgr_process_service, abilities);
+    return says ? abilities_from(service_->abilities(service_->ctx)) : ProcessAbilities{};
   }
 
  private:

@@ -50,6 +50,30 @@ TEST_P(Refused, SaysWhatAndWhere) {
   EXPECT_EQ(loaded.problems.size(), 1U) << all;
 }
 
+// What differs for a policy is written at its provider.
+const std::string kOverride =
+    "state: /s\n"                                // 1
+    "gateways: [{name: github, plugin: g}]\n"    // 2
+    "package_sources: [{name: p, plugin: g}]\n"  // 3
+    "providers:\n"                               // 4
+    "  - name: native\n"                         // 5
+    "    plugin: native\n"                       // 6
+    "    config:\n"                              // 7
+    "      policies:\n";                         // 8
+const std::string kWeb =
+    "policies: [{name: web, target: o/r, root: /srv/web, labels: [x], provider: native}]\n";
+
+INSTANTIATE_TEST_SUITE_P(
+    Overrides, Refused,
+    ::testing::Values(
+        Case{"of_no_policy", kOverride + "        web: {nice: 1}\n        wbe: {nice: 2}\n" + kWeb, 10, 9,
+             "no policy of the provider `native` has the name `wbe`"},
+        Case{"of_another_provider",
+             kOverride + "        web: {nice: 1}\n  - {name: second, plugin: native}\n" +
+                 "policies: [{name: web, target: o/r, root: /srv/web, labels: [x], provider: second}]\n",
+             9, 9, "no policy of the provider `native` has the name `web`"}),
+    [](const auto& param) { return param.param.name; });
+
 INSTANTIATE_TEST_SUITE_P(
     Document, Refused,
     ::testing::Values(

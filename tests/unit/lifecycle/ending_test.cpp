@@ -147,6 +147,24 @@ TEST_F(Machine, cleaning_backs_off_for_thirty_then_sixty_seconds) {
   EXPECT_EQ(pending(), EffectKind::scrub) << "a restart makes it due";
 }
 
+TEST_F(Machine, a_removal_that_says_when_it_will_be_done_is_asked_for_again_then) {
+  started();
+  see(EnvironmentView::exited, GithubView::absent, Evidence::ran, 0);
+  struct {
+    std::int64_t asked, waits;
+  } const cases[] = {{4'000, 4'000}, {1, 1'000}, {99 * 60'000, 15 * 60'000}};
+  for (const auto& each : cases) {
+    ASSERT_EQ(pending(), EffectKind::destroy);
+    fail(ErrorCode::retry, each.asked);
+    EXPECT_EQ(domain::elapsed(now(), *lifecycle::next_due(attempt_)).count(), each.waits);
+    pass(each.waits);
+    tell(event::Timer{});
+  }
+  fail(ErrorCode::retry);
+  EXPECT_EQ(domain::elapsed(now(), *lifecycle::next_due(attempt_)).count(), 4 * 60'000)
+      << "the fourth failure";
+}
+
 TEST_F(Machine, absence_by_name_is_believed_ten_minutes_after_the_requests_deadline) {
   launch(EffectKind::register_runner);
   restart();

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "plugin/host.hpp"
+#include "plugin/version.hpp"
 
 namespace fixture {
 
@@ -66,6 +67,14 @@ class TempDirectory {
 
 inline void write_file(const std::string& path, std::string_view text) {
   std::ofstream(path, std::ios::binary) << text;
+}
+
+// The version of this host, or one that many majors and minors later, as refusals name it.
+inline std::string abi_version(int majors = 0, int minors = 0) {
+  plugin::AbiVersion version;
+  version.major = static_cast<std::uint16_t>(version.major + majors);
+  version.minor = static_cast<std::uint16_t>(version.minor + minors);
+  return plugin::to_string(version);
 }
 
 inline const std::string zoo = RMGR_BUILD_DIR "/zoo";

@@ -94,7 +94,8 @@ TEST_F(Host, RefusesWhatIsBroken) {
   EXPECT_NE(refusal(spec("nowhere")).find("no usable manifest"), std::string::npos);
   EXPECT_NE(refusal(spec("wrong-magic", ComponentKind::gateway)).find("wrong magic number"),
             std::string::npos);
-  EXPECT_NE(refusal(spec("other-minor", ComponentKind::gateway)).find("ABI 0.2"), std::string::npos);
+  EXPECT_NE(refusal(spec("other-minor", ComponentKind::gateway)).find("ABI " + abi_version(0, 1)),
+            std::string::npos);
   EXPECT_NE(refusal(spec("refuses-init", ComponentKind::gateway)).find("The zoo is?closed today."),
             std::string::npos);
   EXPECT_NE(refusal(spec("lacks-functions", ComponentKind::gateway)).find("the operation inventory"),
@@ -109,7 +110,8 @@ TEST_F(Host, TheFirstLoadHappensInAChild) {
   chosen.checker = RMGR_BIN_DIR "/rmgr-plugin-check";
   EXPECT_NE(refusal(spec("crashes-at-load", ComponentKind::gateway), chosen).find("signal 6"),
             std::string::npos);
-  EXPECT_NE(refusal(spec("other-minor", ComponentKind::gateway), chosen).find("ABI 0.2"), std::string::npos);
+  EXPECT_NE(refusal(spec("other-minor", ComponentKind::gateway), chosen).find("ABI " + abi_version(0, 1)),
+            std::string::npos);
   chosen.checker = "/nonexistent/checker";
   EXPECT_NE(refusal(spec("sample"), chosen).find("cannot be started"), std::string::npos);
   write_file(directory / "slow", "#!/bin/sh\nexec sleep 600\n");
@@ -240,13 +242,13 @@ TEST_F(Host, ManifestAndLibraryMustBelongTogether) {
   std::filesystem::rename(directory / "moody.manifest.json", directory / "old");
   write_file(directory / "moody.manifest.json",
              R"({"id":"imposter","version":"0.0.1","library":"moody.so","platform":")" +
-                 plugin::this_platform() +
-                 R"(","abi":{"major":0,"minor":1},"interfaces":["rmgr.execution-provider/1"]})");
+                 plugin::this_platform() + R"(","abi":{"major":0,"minor":)" + std::to_string(RMGR_ABI_MINOR) +
+                 R"(},"interfaces":["rmgr.execution-provider/1"]})");
   EXPECT_NE(refusal(spec("imposter"), copied_options()).find("says that it is moody"), std::string::npos);
   write_file(directory / "moody.manifest.json",
              R"({"id":"moody","version":"9.0.0","library":"moody.so","platform":")" +
-                 plugin::this_platform() +
-                 R"(","abi":{"major":0,"minor":1},"interfaces":["rmgr.execution-provider/1"]})");
+                 plugin::this_platform() + R"(","abi":{"major":0,"minor":)" + std::to_string(RMGR_ABI_MINOR) +
+                 R"(},"interfaces":["rmgr.execution-provider/1"]})");
   EXPECT_NE(refusal(spec("moody"), copied_options()).find("its manifest says 9.0.0"), std::string::npos);
 }
 
@@ -260,14 +262,14 @@ TEST_F(Host, DiscoveryRefusesWithARemedy) {
   };
   write_file(directory / "x.so", "not a library");
   std::filesystem::create_symlink("x.so", directory / "link.so");
-  manifest("a-platform", "plan9-mips", 1, "x.so");
-  manifest("b-version", plugin::this_platform(), 7, "x.so");
-  manifest("c-missing", plugin::this_platform(), 1, "missing.so");
-  manifest("d-link", plugin::this_platform(), 1, "link.so");
-  manifest("e-path", plugin::this_platform(), 1, "../x.so");
+  manifest("a-platform", "plan9-mips", RMGR_ABI_MINOR, "x.so");
+  manifest("b-version", plugin::this_platform(), 77, "x.so");
+  manifest("c-missing", plugin::this_platform(), RMGR_ABI_MINOR, "missing.so");
+  manifest("d-link", plugin::this_platform(), RMGR_ABI_MINOR, "link.so");
+  manifest("e-path", plugin::this_platform(), RMGR_ABI_MINOR, "../x.so");
   write_file(directory / "f-garbage.manifest.json", "{");
   write_file(directory / "g-large.manifest.json", std::string(70'000, ' '));
-  manifest("h-good", plugin::this_platform(), 1, "x.so");
+  manifest("h-good", plugin::this_platform(), RMGR_ABI_MINOR, "x.so");
   ASSERT_EQ(::mkfifo((directory / "i-pipe.manifest.json").c_str(), 0600), 0);
   plugin::HostOptions chosen = copied_options();
   chosen.directories.push_back(directory.str());  // everything once more
@@ -276,7 +278,7 @@ TEST_F(Host, DiscoveryRefusesWithARemedy) {
   const auto found = host.discover();
   ASSERT_EQ(found.size(), 19U);
   const char* wanted[] = {"install the build for this platform",
-                          "ABI 0.7",
+                          "ABI 0.77",
                           "is not there",
                           "not a regular file",
                           "plain name",

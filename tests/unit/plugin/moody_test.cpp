@@ -53,6 +53,15 @@ class ScriptedProcess final : public plugin::ProcessPort {
     EXPECT_EQ(request.environment, (std::vector<std::string>{"A=B"}));
     EXPECT_EQ(request.uid, 12U);
     EXPECT_EQ(request.gid, std::nullopt);
+    EXPECT_EQ(request.cpu_milli, 1500);
+    EXPECT_EQ(request.memory_bytes, 4096);
+    EXPECT_EQ(request.pids, 7);
+    EXPECT_EQ(request.nice, 5);
+    EXPECT_TRUE(request.no_new_privileges);
+    EXPECT_EQ(request.resource_limits, (decltype(request.resource_limits){{"core", 0}}));
+    EXPECT_EQ(request.hidden_directories, (std::vector<std::string>{"/hidden"}));
+    EXPECT_EQ(request.private_directories,
+              (decltype(request.private_directories){{"/tmp", "/backing"}, {"/dev/shm", ""}}));
     return identity;
   }
   Result<void> release(plugin::Call&, std::string_view key, const domain::ProcessIdentity& who,
@@ -79,6 +88,9 @@ class ScriptedProcess final : public plugin::ProcessPort {
   Result<void> forget(std::string_view key) override {
     forgotten = key;
     return {};
+  }
+  [[nodiscard]] plugin::ProcessAbilities abilities() const override {
+    return {.limit_memory = true, .change_account = true};
   }
   const domain::ProcessIdentity identity{77, 8, domain::BootId("boot")};
   std::string forgotten;
@@ -185,7 +197,7 @@ TEST_F(Moody, TheWorkDirectoryIsPrivate) {
 TEST_F(Moody, TheThreadCheckKnowsItsThreads) { EXPECT_EQ(act("thread"), "inout"); }
 
 TEST_F(Moody, ProcessesGoThroughThePort) {
-  EXPECT_EQ(act("process"), "77boot4 busy: Something runs.");
+  EXPECT_EQ(act("process"), "77boot4 busy: Something runs. 20");
   EXPECT_EQ(process.forgotten, "key");
 }
 

@@ -72,9 +72,15 @@ Call::Call() {
 FakeHost::FakeHost() {
   abi_ = {sizeof abi_, 0, this, to_abi("native"), &FakeHost::service};
   kv_ = {sizeof kv_, 0, this, &kv_get, &kv_put, &kv_remove, &kv_list};
-  process_ = {
-      sizeof process_,  0, this, &FakeHost::spawn, &FakeHost::release, &FakeHost::inspect, &FakeHost::stop,
-      &FakeHost::forget};
+  process_ = {sizeof process_,
+              0,
+              this,
+              &FakeHost::spawn,
+              &FakeHost::release,
+              &FakeHost::inspect,
+              &FakeHost::stop,
+              &FakeHost::forget,
+              &FakeHost::abilities};
   state.state = RMGR_PROCESS_RUNNING;
 }
 
@@ -88,8 +94,24 @@ const void* FakeHost::service(void* ctx, const char* id) {
 rmgr_status FakeHost::spawn(void* ctx, const rmgr_call*, const rmgr_process_spec* spec,
                             const rmgr_identity_sink* sink, const rmgr_error* error) {
   FakeHost& self = of(ctx);
-  Spawned spawned{
-      std::string(from_abi(spec->key)), std::string(from_abi(spec->directory)), {}, {}, spec->uid, spec->gid};
+  Spawned spawned;
+  spawned.key = from_abi(spec->key);
+  spawned.directory = from_abi(spec->directory);
+  spawned.uid = spec->uid;
+  spawned.gid = spec->gid;
+  spawned.cpu_milli = spec->cpu_milli;
+  spawned.memory_bytes = spec->memory_bytes;
+  spawned.pids = spec->pids;
+  spawned.nice = spec->nice;
+  spawned.no_new_privileges = spec->flags == RMGR_PROCESS_NO_NEW_PRIVILEGES;
+  for (std::size_t i = 0; i < spec->resource_limit_count; ++i)
+    spawned.resource_limits.emplace_back(from_abi(spec->resource_limits[i].name),
+                                         spec->resource_limits[i].value);
+  for (std::size_t i = 0; i < spec->hidden_directory_count; ++i)
+    spawned.hidden.emplace_back(from_abi(spec->hidden_directories[i]));
+  for (std::size_t i = 0; i < spec->private_directory_count; ++i)
+    spawned.own.emplace_back(from_abi(spec->private_directories[i].target),
+                             from_abi(spec->private_directories[i].backing));
   for (std::size_t i = 0; i < spec->argc; ++i)
     spawned.argv.emplace_back(from_abi(spec->argv[i]));
   for (std::size_t i = 0; i < spec->environment_count; ++i)
@@ -97,9 +119,14 @@ rmgr_status FakeHost::spawn(void* ctx, const rmgr_call*, const rmgr_process_spec
   self.spawned.push_back(spawned);
   rmgr::ProcessIdentity made{4711, 7, "boot"};
   if (self.processes_ != nullptr) {
-    process::Spec real{spawned.key, spawned.argv, spawned.environment, spawned.directory, {}, {}};
+    process::Spec real;
+    real.key = spawned.key;
+    real.argv = spawned.argv;
+    real.environment = spawned.environment;
+    real.directory = spawned.directory;
     if (spec->uid >= 0) real.uid = static_cast<std::uint32_t>(spec->uid);
     if (spec->gid >= 0) real.gid = static_cast<std::uint32_t>(spec->gid);
+    real.time_limit = Millis(spec->time_limit_ms);
     const auto held = self.processes_->spawn_held(real);
     if (!held) return explain(held.error(), error);
     made = {held->pid, held->start_token, held->boot_id.str()};
@@ -107,6 +134,8 @@ rmgr_status FakeHost::spawn(void* ctx, const rmgr_call*, const rmgr_process_spec
   const rmgr_process_identity item = to_abi(made);
   return sink->write(sink->ctx, &item);
 }
+
+std::uint32_t FakeHost::abilities(void* ctx) { return to_abi(of(ctx).able); }
 
 rmgr_status FakeHost::release(void* ctx, const rmgr_call*, rmgr_str key, const rmgr_process_identity* who,
                               rmgr_str name, rmgr_secret secret, const rmgr_error* error) {

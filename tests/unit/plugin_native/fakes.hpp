@@ -36,7 +36,14 @@ class FakeHost {
     std::string key, directory;
     std::vector<std::string> argv, environment;
     std::int64_t uid = 0, gid = 0;
+    std::int64_t cpu_milli = 0, memory_bytes = 0, pids = 0;
+    int nice = 0;
+    bool no_new_privileges = false;
+    std::vector<std::pair<std::string, std::uint64_t>> resource_limits;
+    std::vector<std::string> hidden;
+    std::vector<std::pair<std::string, std::string>> own;  // target, backing
   };
+  rmgr::ProcessAbilities able;
   std::vector<Spawned> spawned;
   std::vector<std::string> asked;  // "release KEY NAME", "stop KEY GRACE", "forget KEY"
   std::string secret;
@@ -55,6 +62,7 @@ class FakeHost {
   static rmgr_status RMGR_CALL stop(void*, const rmgr_call*, rmgr_str, const rmgr_process_identity*,
                                     std::int64_t, const rmgr_error*);
   static rmgr_status RMGR_CALL forget(void*, rmgr_str, const rmgr_error*);
+  static std::uint32_t RMGR_CALL abilities(void*);
 
   rmgr_instance_host abi_{};
   rmgr_kv_service kv_{};

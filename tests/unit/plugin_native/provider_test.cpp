@@ -94,6 +94,24 @@ TEST_F(ProviderTest, ProbeSaysWhatIsNotOfferedAndWhatIsExposed) {
   EXPECT_EQ(status_of([&] { with_file.prepare(call_.view(), allocation("a")); }), Status::invalid);
 }
 
+TEST_F(ProviderTest, AHookThatFailedIsShownAndOneThatCannotBeTrustedStopsLaunches) {
+  const std::string hook = directory_.path() + "/hook";
+  testing::write_text(hook, "#!/bin/sh\n", 0755);
+  Provider provider(host_.view(),
+                    R"({"allow_shared_account": true, "hooks": {"before": {"command": [")" + hook + "\"]}}}");
+  host_.state.state = RMGR_PROCESS_EXITED;
+  host_.state.exit_code = 3;
+  const rmgr::Allocation one = allocation("a");
+  EXPECT_EQ(status_of([&] { provider.prepare(call_.view(), one); }), Status::retry);
+  EXPECT_FALSE(fs::exists(std::string(one.runtime) + "/_home"));
+  EXPECT_THAT(provider.probe(call_.view(), {}).note, HasSubstr("ended with 3"));
+  ::chmod(hook.c_str(), 0757);
+  const auto refused = provider.probe(call_.view(), {});
+  EXPECT_EQ(refused.readiness, Readiness::degraded);
+  EXPECT_THAT(refused.remedy, HasSubstr("can be changed by others"));
+  EXPECT_EQ(status_of([&] { provider.prepare(call_.view(), one); }), Status::invalid);
+}
+
 TEST_F(ProviderTest, ASharedAccountHoldsAsTheAgentItself) {
   Provider provider(host_.view(), shared_);
   rmgr::Allocation one = allocation("a");

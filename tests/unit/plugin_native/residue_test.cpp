@@ -1,6 +1,7 @@
 // Real processes and IPC objects of an account that nothing else uses.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <mqueue.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/msg.h>
@@ -15,6 +16,7 @@
 
 #include "native/provider.hpp"
 #include "native/residue.hpp"
+#include "native/shared_directories.hpp"
 #include "support/accounts.hpp"
 #include "unit/plugin_native/fakes.hpp"
 
@@ -81,7 +83,7 @@ TEST_F(ResidueTest, RemovesSystemVObjectsOfTheAccountAndNoOther) {
   };
   for (const char* table : {"shm", "msg", "sem"})
     EXPECT_GT(owned(table), 0U) << table;
-  remove_ipc(uid, {});
+  remove_ipc(uid);
   for (const char* table : {"shm", "msg", "sem"})
     EXPECT_EQ(owned(table), 0U) << table;
   shmid_ds info{};
@@ -89,7 +91,7 @@ TEST_F(ResidueTest, RemovesSystemVObjectsOfTheAccountAndNoOther) {
   ::shmctl(mine, IPC_RMID, nullptr);
 }
 
-TEST_F(ResidueTest, RemovesNamedObjectsOfTheAccountAndNoOther) {
+TEST_F(ResidueTest, RemovesFilesOfTheAccountInSharedDirectoriesAndNoOther) {
   namespace fs = std::filesystem;
   const testing::Directory directory;
   const std::string root = directory.path();
@@ -100,8 +102,48 @@ TEST_F(ResidueTest, RemovesNamedObjectsOfTheAccountAndNoOther) {
   fs::create_symlink(root + "/root-file", root + "/job-link");
   for (const char* entry : {"/job-file", "/job-directory", "/job-link"})
     ASSERT_EQ(::lchown((root + entry).c_str(), uid, uid), 0);
-  remove_ipc(uid, {root, root + "/none"});
+  remove_files(call_.view(), uid, {root, root + "/none"});
   EXPECT_TRUE(fs::exists(root + "/root-file"));
+  EXPECT_EQ(std::distance(fs::directory_iterator(root), fs::directory_iterator()), 1);
+}
+
+TEST_F(ResidueTest, RemovesMessageQueuesOfTheAccountAndNoOther) {
+  const std::string mine = "/rmgr-test-root-" + name_;
+  const std::string theirs = "/rmgr-test-job-" + name_;
+  const mqd_t kept = ::mq_open(mine.c_str(), O_CREAT | O_RDWR, 0600, nullptr);
+  ASSERT_GE(kept, 0);
+  as_account([&] { return ::mq_open(theirs.c_str(), O_CREAT | O_RDWR, 0600, nullptr) >= 0; });
+  remove_message_queues(call_.view(), uid);
+  EXPECT_LT(::mq_open(theirs.c_str(), O_RDWR), 0);
+  EXPECT_EQ(errno, ENOENT);
+  EXPECT_EQ(::mq_unlink(mine.c_str()), 0);
+  ::mq_close(kept);
+}
+
+// As a job may leave it: no descent reaches its end, no path names it, and everything is closed.
+TEST_F(ResidueTest, RemovesTreesThatAreDeepWideAndClosed) {
+  namespace fs = std::filesystem;
+  const testing::Directory directory;
+  const std::string root = directory.path();
+  const std::string outside = root + "/outside";
+  testing::write_text(outside, "x");
+  ASSERT_EQ(::chmod(root.c_str(), 01777), 0);
+  as_account([&] {
+    if (::chdir(root.c_str()) != 0 || ::mkdir("deep", 0700) != 0 || ::chdir("deep") != 0) return false;
+    for (int depth = 0; depth < 1'500; ++depth) {
+      for (const char* name : {".up-0", ".up-1", "d"})
+        if (::mkdir(name, 0700) != 0) return false;
+      if (::symlink(outside.c_str(), "link") != 0 || ::mkfifo("fifo", 0000) != 0 || ::chdir("d") != 0)
+        return false;
+    }
+    if (::chdir((root + "/deep").c_str()) != 0 || ::mkdir("wide", 0700) != 0) return false;
+    for (int at = 0; at < 3'000; ++at) {
+      if (::mkdir(("wide/" + std::to_string(at)).c_str(), 0000) != 0) return false;
+    }
+    return ::chmod("wide", 0000) == 0 && ::chmod(".", 0000) == 0;
+  });
+  remove_files(call_.view(), uid, {root});
+  EXPECT_TRUE(fs::exists(outside));
   EXPECT_EQ(std::distance(fs::directory_iterator(root), fs::directory_iterator()), 1);
 }
 

@@ -50,8 +50,8 @@ TEST(Settings, NothingOfTheServiceManagerIsInherited) {
   }
   for (const std::string& name : default_inherit())
     EXPECT_TRUE(may_inherit(name)) << name;
-  EXPECT_EQ(parse_settings("").inherit, default_inherit());
-  EXPECT_EQ(parse_settings(R"({"inherit": ["MY_*"]})").inherit, std::vector<std::string>{"MY_*"});
+  EXPECT_EQ(parse_settings("").environment.inherit, default_inherit());
+  EXPECT_EQ(parse_settings(R"({"inherit": ["MY_*"]})").environment.inherit, std::vector<std::string>{"MY_*"});
   EXPECT_EQ(status_of([] { parse_settings("{"); }), Status::invalid);
 }
 
@@ -76,25 +76,25 @@ class AccountRules : public ::testing::Test {
     return std::nullopt;
   }
 
-  std::string refusal(const Settings& settings, const Self& who) {
+  std::string refusal(const AccountSettings& settings, const Self& who) {
     std::string message;
     const Status status = status_of([&] { resolve_accounts(settings, who, database_); }, &message);
     EXPECT_EQ(status, status == Status::ok ? Status::ok : Status::invalid);
     return status == Status::ok ? "accepted" : message;
   }
 
-  static Settings pool(std::vector<std::string> names) {
-    Settings settings;
+  static AccountSettings pool(std::vector<std::string> names) {
+    AccountSettings settings;
     settings.pool = std::move(names);
     return settings;
   }
-  static Settings range(std::uint32_t first, std::uint32_t count) {
-    Settings settings;
+  static AccountSettings range(std::uint32_t first, std::uint32_t count) {
+    AccountSettings settings;
     settings.uid_range = UidRange{first, count};
     return settings;
   }
-  static Settings shared() {
-    Settings settings;
+  static AccountSettings shared() {
+    AccountSettings settings;
     settings.allow_shared_account = true;
     return settings;
   }
@@ -108,10 +108,10 @@ class AccountRules : public ::testing::Test {
 TEST_F(AccountRules, OneChoiceAndOnlyOne) {
   EXPECT_THAT(refusal({}, root_), HasSubstr("Jobs would run as root"));
   EXPECT_THAT(refusal({}, user_), HasSubstr("allow_shared_account: true"));
-  Settings both = pool({"job1"});
+  AccountSettings both = pool({"job1"});
   both.allow_shared_account = true;
   EXPECT_THAT(refusal(both, root_), HasSubstr("Only one of"));
-  Settings two = pool({"job1"});
+  AccountSettings two = pool({"job1"});
   two.uid_range = UidRange{70000, 1};
   EXPECT_THAT(refusal(two, root_), HasSubstr("Only one of"));
   EXPECT_EQ(refusal(shared(), root_), "accepted");

@@ -105,7 +105,7 @@ Options ProcessTest::options() const {
   Options options;
   options.shim = std::string(RMGR_BIN_DIR) + "/rmgr-shim";
   options.record_directory = directory_.path() + "/records";
-  options.cgroup_root = cgroup_root_;
+  options.cgroups = cgroups_;
   options.gate_timeout = gate_timeout_;
   return options;
 }
@@ -176,7 +176,7 @@ void TreeTest::SetUp() {
   if (GetParam()) {
     root_ = std::make_unique<CgroupRoot>();
     if (root_->path().empty()) GTEST_SKIP() << "no cgroup v2 directory is writable for this account";
-    cgroup_root_ = root_->path();
+    cgroups_ = {"ours", root_->path(), {}, {}, {}};
   }
   ProcessTest::SetUp();
 }

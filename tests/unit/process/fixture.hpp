@@ -76,7 +76,7 @@ class ProcessTest : public ::testing::Test {
 
   Directory directory_;
   std::string work_ = directory_.path() + "/work";
-  std::string cgroup_root_;
+  CgroupPlaces cgroups_;
   Millis gate_timeout_{30'000};
   std::unique_ptr<ProcessHost> host_;
 

@@ -62,6 +62,29 @@ TEST_P(TreeTest, StopForcesWhatDoesNotListen) {
   EXPECT_EQ(host_->inspect("a", identity)->signal, SIGKILL);
 }
 
+// No daemon is needed for it.
+TEST_P(TreeTest, WhatIsOverItsTimeLimitEndsWithItsTree) {
+  Spec spec =
+      shell("a", std::string(daemonize) + "trap '' TERM; echo $$ > pid; while :; do sleep 0.05; done");
+  spec.time_limit = Millis(1'000);
+  const ProcessIdentity identity = start(spec);
+  const std::int64_t left_behind = read_pid(work_ + "/daemon.pid");
+  host_.reset();
+  ASSERT_TRUE(eventually([&] { return !alive(identity.pid); }));
+  EXPECT_FALSE(alive(left_behind));
+  EXPECT_FALSE(alive(read_pid(work_ + "/pid")));
+  host_ = make_host();
+  const State end = wait_end("a", identity);
+  EXPECT_EQ(end.phase, Phase::exited);
+  EXPECT_EQ(end.signal, SIGKILL);
+}
+
+TEST_P(TreeTest, WhatEndsWithinItsTimeLimitIsLeftAlone) {
+  Spec spec = shell("a", "sleep 0.2; exit 5");
+  spec.time_limit = Millis(60'000);
+  EXPECT_EQ(wait_end("a", start(spec)).exit_code, 5);
+}
+
 TEST_P(TreeTest, StopReachesAStoppedShimAndAStoppedChild) {
   const ProcessIdentity identity =
       start(shell("a", "echo $$ > pid; trap 'exit 6' TERM; while :; do sleep 0.05; done"));
@@ -122,7 +145,7 @@ TEST_P(TreeTest, ForgetLeavesNoTrace) {
   wait_end("a", identity);
   ASSERT_TRUE(host_->forget("a").ok());
   EXPECT_TRUE(std::filesystem::is_empty(directory_.path() + "/records"));
-  EXPECT_TRUE(cgroup_root_.empty() || !exists(cgroup_root_ + "/a"));
+  EXPECT_TRUE(cgroups_.unified.empty() || !exists(cgroups_.unified + "/ours/a"));
 }
 
 TEST_P(TreeTest, ThirtyAtOnceAndNothingLeaks) {
@@ -217,20 +240,21 @@ TEST_F(IdentityTest, OutOfMemoryIsReadFromTheGroup) {
   // Where the unified hierarchy has no memory controller no real group can report it, so a directory of plain
   // files stands in for one.
   const std::string root = directory_.path() + "/group";
-  for (const char* part : {"", "/a", "/a/shim", "/a/job"})
+  for (const char* part : {"", "/ours", "/ours/a", "/ours/a/shim", "/ours/a/job"})
     std::filesystem::create_directory(root + part);
   for (const char* file :
-       {"/cgroup.procs", "/a/shim/cgroup.procs", "/a/job/cgroup.procs", "/a/job/cgroup.kill"})
+       {"/cgroup.procs", "/ours/a/shim/cgroup.procs", "/ours/a/job/cgroup.procs", "/ours/a/job/cgroup.kill"})
     write_text(root + file, "");
-  write_text(root + "/a/cgroup.events", "populated 0\nfrozen 0\n");
-  write_text(root + "/a/job/memory.events", "low 0\nhigh 0\nmax 3\noom 1\noom_kill 1\noom_group_kill 0\n");
-  cgroup_root_ = root;
+  write_text(root + "/ours/a/cgroup.events", "populated 0\nfrozen 0\n");
+  write_text(root + "/ours/a/job/memory.events",
+             "low 0\nhigh 0\nmax 3\noom 1\noom_kill 1\noom_group_kill 0\n");
+  cgroups_ = {"ours", root, {}, {}, {}};
   host_ = make_host();
   const State end = wait_end("a", start(shell("a", "kill -9 $$")));
   EXPECT_EQ(end.signal, SIGKILL);
   EXPECT_TRUE(end.out_of_memory);
-  for (const char* part : {"/a/shim", "/a/job", "/a"})
-    std::filesystem::remove_all(root + part);
+  for (const char* part : {"/shim", "/job", ""})
+    std::filesystem::remove_all(root + "/ours/a" + part);
 }
 
 }  // namespace

@@ -58,10 +58,12 @@ class AskedWorld final : public reconcile::World {
       swept.push_back(attempt->id);
   }
   void release_reserve() override { ++reserves; }
+  void restore_reserve() override { ++restorations; }
 
   std::int64_t clock_ms = 1'000'000;
   int minted = 0;
-  int reserves = 0;
+  int reserves = 0;      // given up
+  int restorations = 0;  // asked for
   std::vector<Effect> effects;
   std::vector<std::pair<domain::AttemptId, std::uint64_t>> looks;
   std::vector<std::pair<TargetKey, std::uint64_t>> listings, demands;
@@ -131,6 +133,11 @@ class EngineTest : public ::testing::Test {
     engine_->turn();
   }
 
+  [[nodiscard]] bool journal_ready() const {
+    const reconcile::JournalView journal = engine_->journal();
+    EXPECT_EQ(journal.state == domain::JournalState::ready, journal.message.empty());
+    return journal.message.empty();
+  }
   void ready() { ready(policy_.name); }
   void ready(const domain::PolicyName& policy) {
     engine_->on_readiness(

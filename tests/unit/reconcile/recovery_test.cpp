@@ -31,7 +31,7 @@ TEST_F(Recovery, a_residue_that_cannot_be_removed_blocks_neither_the_start_nor_l
   ASSERT_EQ(world_.effects.back().kind, EffectKind::scrub);
   fail(world_.effects.back(), domain::ErrorCode::busy);
   EXPECT_FALSE(engine_->targets().front().recovering);
-  EXPECT_TRUE(engine_->journal_error().empty());
+  EXPECT_TRUE(journal_ready());
   EXPECT_EQ(engine_->active(), 0);
   answer_demand(1);
   EXPECT_EQ(count(EffectKind::acquire_package), 1);

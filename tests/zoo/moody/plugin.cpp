@@ -141,6 +141,14 @@ class Moody : public rmgr::ExecutionProvider {
     spec.environment = {"A=B"};
     spec.directory = "/";
     spec.uid = 12;
+    spec.cpu_milli = 1500;
+    spec.memory_bytes = 4096;
+    spec.pids = 7;
+    spec.nice = 5;
+    spec.no_new_privileges = true;
+    spec.resource_limits = {{"core", 0}};
+    spec.hidden_directories = {"/hidden"};
+    spec.private_directories = {{"/tmp", "/backing"}, {"/dev/shm", ""}};
     const rmgr::ProcessIdentity identity = process.spawn_held(call, spec);
     process.release(call, "key", identity, "SECRET", rmgr::SecretView(std::string_view("s3")));
     const rmgr::ProcessState state = process.inspect(call, "key", identity);
@@ -151,7 +159,7 @@ class Moody : public rmgr::ExecutionProvider {
       seen += error.status() == Status::busy ? " busy: " + std::string(error.what()) : " odd";
     }
     process.forget("key");
-    return seen;
+    return seen + " " + std::to_string(rmgr::to_abi(process.abilities()));
   }
   std::string name(const Call& call, std::string_view) {
     return std::string(host_.name()) + " " + std::string(call.correlation());

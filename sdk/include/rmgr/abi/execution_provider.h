@@ -119,7 +119,8 @@ typedef struct rmgr_start_result {
  *  inspect    fills *state; a failed look is an error, never MISSING
  *  recover    finds the environment of an allocation without an environment id; writes each candidate
  *  stop       RMGR_OK: provably not running; RMGR_E_BUSY: still running
- *  remove     RMGR_OK: nothing is left (also if nothing was there); RMGR_E_RETRY: deferred, with the reason
+ *  remove     RMGR_OK: nothing is left (also if nothing was there); RMGR_E_RETRY: deferred, with the reason; with a
+ *             retry-after it is called again that much later, otherwise after 30 s, 60 s, ...
  *  enumerate_owned  every resource that carries this host id; RMGR_OK only if the list is complete
  *  owns       1 if the resource `environment` carries exactly the allocation's identity
  *  diagnostics  up to 16 lines of the provider's own closed vocabulary, for a record of a failed attempt */

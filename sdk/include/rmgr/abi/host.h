@@ -100,9 +100,30 @@ typedef struct rmgr_process_identity {
   rmgr_str boot_id;
 } rmgr_process_identity;
 
-typedef struct rmgr_process_spec {
+/* A limit of each process of a tree, as setrlimit(2) has them: open_files, core, file_size, processes, address_space,
+ * data, stack, locked_memory (bytes or counts) or cpu_seconds. It only ever lowers: the smaller of `value` and of the
+ * hard limit that the daemon has becomes both the soft and the hard limit. */
+typedef struct rmgr_resource_limit {
   uint32_t struct_size;
   uint32_t reserved;
+  rmgr_str name;
+  uint64_t value;
+} rmgr_resource_limit;
+
+/* A directory that the tree sees instead of `target`: the directory `backing`, or an empty one in memory if that is
+ * empty. Neither may lead through a symbolic link. */
+typedef struct rmgr_private_directory {
+  uint32_t struct_size;
+  uint32_t reserved;
+  rmgr_str target;
+  rmgr_str backing;
+} rmgr_private_directory;
+
+#define RMGR_PROCESS_NO_NEW_PRIVILEGES 1u /* set-user-id programs and file capabilities give the tree nothing */
+
+typedef struct rmgr_process_spec {
+  uint32_t struct_size;
+  uint32_t time_limit_ms; /* the shim kills the whole tree this long after the start, daemon or not; 0: never */
   rmgr_str key; /* names the exit record and the cgroup: the attempt id */
   const rmgr_str *argv; /* argv[0] is an absolute path */
   size_t argc;
@@ -111,7 +132,28 @@ typedef struct rmgr_process_spec {
   rmgr_str directory;
   int64_t uid; /* -1: the daemon's own account */
   int64_t gid; /* -1: the daemon's own group */
+  /* What contains the tree. What cannot be enforced refuses the process: limits with RMGR_E_UNSUPPORTED at spawn_held,
+   * the rest with RMGR_E_INVALID at release, before anything ran. Ask `abilities` first. */
+  int64_t cpu_milli; /* thousandths of a core for the whole tree; 0: no limit */
+  int64_t memory_bytes; /* of the whole tree, without swap; 0: no limit */
+  int64_t pids; /* processes and threads of the whole tree; 0: no limit */
+  int32_t nice; /* -20 to 19; 0: as the daemon */
+  uint32_t flags; /* RMGR_PROCESS_NO_NEW_PRIVILEGES */
+  const rmgr_resource_limit *resource_limits; /* at most 16, each name once */
+  size_t resource_limit_count;
+  const rmgr_str *hidden_directories; /* at most 64; seen empty and closed. One that does not exist is none */
+  size_t hidden_directory_count;
+  const rmgr_private_directory *private_directories; /* at most 64, before the hidden ones */
+  size_t private_directory_count;
 } rmgr_process_spec;
+
+/* What the service can do on this machine. */
+#define RMGR_PROCESS_CAN_GROUP 1u       /* nothing of a tree leaves its group, and all of it ends at once */
+#define RMGR_PROCESS_CAN_LIMIT_CPU 2u
+#define RMGR_PROCESS_CAN_LIMIT_MEMORY 4u
+#define RMGR_PROCESS_CAN_LIMIT_PIDS 8u
+#define RMGR_PROCESS_CAN_CHANGE_ACCOUNT 16u
+#define RMGR_PROCESS_CAN_ARRANGE_DIRECTORIES 32u /* hidden and private directories */
 
 #define RMGR_PROCESS_PREPARED 1 /* held at the gate */
 #define RMGR_PROCESS_RUNNING 2
@@ -138,7 +180,8 @@ typedef struct rmgr_identity_sink {
  * stop:    asks the tree to end, waits grace_ms, kills what is left. RMGR_OK when provably nothing is left (also when
  *          nothing was there), RMGR_E_BUSY when something still runs.
  * inspect: RMGR_E_RETRY when the state cannot be proven; never "missing" for what it cannot examine.
- * forget:  removes the exit record and the cgroup of a key whose tree is gone; RMGR_OK if there is none. */
+ * forget:  removes the exit record and the cgroup of a key whose tree is gone; RMGR_OK if there is none.
+ * abilities: RMGR_PROCESS_CAN_*; they do not change while the daemon runs. */
 typedef struct rmgr_process_service {
   uint32_t struct_size;
   uint32_t reserved;
@@ -154,6 +197,7 @@ typedef struct rmgr_process_service {
   rmgr_status(RMGR_CALL *stop)(void *ctx, const rmgr_call *call, rmgr_str key, const rmgr_process_identity *identity,
                                int64_t grace_ms, const rmgr_error *error);
   rmgr_status(RMGR_CALL *forget)(void *ctx, rmgr_str key, const rmgr_error *error);
+  uint32_t(RMGR_CALL *abilities)(void *ctx);
 } rmgr_process_service;
 
 #ifdef __cplusplus

@@ -21,7 +21,8 @@ class ProcessService {
                  &release,
                  &inspect,
                  &stop,
-                 &forget} {}
+                 &forget,
+                 &abilities} {}
   ProcessService(const ProcessService&) = delete;
   ProcessService& operator=(const ProcessService&) = delete;
   [[nodiscard]] const rmgr_process_service* service() const { return &service_; }
@@ -62,14 +63,48 @@ class ProcessService {
     ProcessSpec wanted;
     wanted.key = from_abi(spec.key);
     wanted.directory = from_abi(spec.directory);
+    wanted.time_limit = Millis{spec.time_limit_ms};
     const bool sound = copy(world, spec.argv, spec.argc, wanted.argv) &&
                        copy(world, spec.environment, spec.environment_count, wanted.environment) &&
                        account(spec.uid, wanted.uid) && account(spec.gid, wanted.gid) &&
                        !wanted.argv.empty() && wanted.argv.front().starts_with('/') &&
                        wanted.directory.starts_with('/');
-    if (sound) return wanted;
+    if (sound && copy_containment(world, spec, wanted)) return wanted;
     world.record.violation("process service", "arguments, environment, directory or account are unusable");
     throw Error(Status::invalid, "The process service was asked for an unusable process.");
+  }
+
+  static bool copy_containment(World& world, const rmgr_process_spec& spec, ProcessSpec& wanted) {
+    wanted.cpu_milli = spec.cpu_milli;
+    wanted.memory_bytes = spec.memory_bytes;
+    wanted.pids = spec.pids;
+    wanted.nice = spec.nice;
+    wanted.no_new_privileges = (spec.flags & RMGR_PROCESS_NO_NEW_PRIVILEGES) != 0;
+    if (spec.cpu_milli < 0 || spec.memory_bytes < 0 || spec.pids < 0 || spec.nice < -20 || spec.nice > 19 ||
+        (spec.flags & ~RMGR_PROCESS_NO_NEW_PRIVILEGES) != 0 || spec.resource_limit_count > 16 ||
+        (spec.resource_limit_count > 0 && spec.resource_limits == nullptr) ||
+        spec.hidden_directory_count > 64 || spec.private_directory_count > 64 ||
+        (spec.private_directory_count > 0 && spec.private_directories == nullptr))
+      return false;
+    for (std::size_t i = 0; i < spec.resource_limit_count; ++i) {
+      std::vector<std::string> name;
+      if (!copy(world, &spec.resource_limits[i].name, 1, name)) return false;
+      wanted.resource_limits.push_back({std::move(name.front()), spec.resource_limits[i].value});
+    }
+    if (!copy(world, spec.hidden_directories, spec.hidden_directory_count, wanted.hidden_directories))
+      return false;
+    for (std::size_t i = 0; i < spec.private_directory_count; ++i) {
+      std::vector<std::string> paths;
+      if (!copy(world, &spec.private_directories[i].target, 1, paths) ||
+          !copy(world, &spec.private_directories[i].backing, 1, paths) || !paths[0].starts_with('/'))
+        return false;
+      wanted.private_directories.push_back({std::move(paths[0]), std::move(paths[1])});
+    }
+    return true;
+  }
+
+  static std::uint32_t RMGR_CALL abilities(void* ctx) noexcept {
+    return to_abi(static_cast<World*>(ctx)->processes->abilities());
   }
 
   static rmgr_status RMGR_CALL spawn_held(void* ctx, const rmgr_call* call, const rmgr_process_spec* spec,

@@ -22,6 +22,7 @@ class Processes {
   virtual ProcessState inspect(std::string_view key, const ProcessIdentity& identity) = 0;
   virtual void stop(std::string_view key, const ProcessIdentity& identity, Millis grace) = 0;
   virtual void forget(std::string_view key) = 0;
+  [[nodiscard]] virtual ProcessAbilities abilities() const { return {}; }
 };
 
 enum class ProcessStep { spawn_held, release, inspect, stop, forget };
@@ -40,6 +41,11 @@ class ScriptedProcesses final : public Processes {
   void fail_next(ProcessStep step, Error error) {
     const std::lock_guard lock(mutex_);
     failures_.insert_or_assign(step, std::move(error));
+  }
+  // A machine that can do everything, unless told otherwise.
+  void set_abilities(ProcessAbilities able) {
+    const std::lock_guard lock(mutex_);
+    able_ = able;
   }
   // Stopping answers `busy` as long as this is set.
   void refuse_to_stop(bool refuse = true) {
@@ -106,6 +112,10 @@ class ScriptedProcesses final : public Processes {
     fail_if_told(ProcessStep::forget);
     children_.erase(std::string(key));
   }
+  [[nodiscard]] ProcessAbilities abilities() const override {
+    const std::lock_guard lock(mutex_);
+    return able_;
+  }
 
  private:
   struct Child {
@@ -138,6 +148,7 @@ class ScriptedProcesses final : public Processes {
   std::map<std::string, Child> children_;
   std::map<ProcessStep, Error> failures_;
   bool stubborn_ = false;
+  ProcessAbilities able_{true, true, true, true, true, true};
   std::int64_t next_pid_ = 100'001;
 };
 

@@ -1,7 +1,8 @@
 // Real processes for the process service of a test host: what a plugin starts through it really runs.
 //
 // Simpler than the daemon's supervisor: children belong to the test and are ended with it, each has a process
-// group of its own and no cgroup, and `uid` and `gid` are refused. Linux only.
+// group of its own and no cgroup. `uid`, `gid`, limits, hidden and private directories are refused, and nice
+// levels, resource limits and flags are ignored. Linux only.
 #pragma once
 
 #include <fcntl.h>
@@ -39,6 +40,9 @@ class RealProcesses final : public Processes {
   ProcessIdentity spawn_held(const ProcessSpec& spec) override {
     if (spec.uid || spec.gid)
       throw Error(Status::unsupported, "Processes of tests run under the account of the test only.");
+    if (spec.cpu_milli != 0 || spec.memory_bytes != 0 || spec.pids != 0 || !spec.hidden_directories.empty() ||
+        !spec.private_directories.empty())
+      throw Error(Status::unsupported, "Processes of tests have no limits and no directories of their own.");
     const std::lock_guard lock(mutex_);
     if (children_.count(spec.key) != 0) throw Error(Status::exists, "A process of that key is known.");
     return children_.emplace(spec.key, spawn(spec)).first->second.identity;
