@@ -16,6 +16,12 @@ json word(std::string_view text) { return std::string(text); }
 // A text that came from elsewhere, a plugin or a server, may repeat what it was given.
 json told(std::string_view text) { return observe::scrub(text); }
 
+// The beginning of an id is enough to find it; all of it would be taken for a secret.
+json shortened(const domain::EnvironmentId& environment) {
+  constexpr std::size_t enough = 20;
+  return told(std::string_view(environment.str()).substr(0, enough));
+}
+
 void put_time(json& times, const char* name, const std::optional<domain::Instant>& at) {
   if (at) times[name] = at->wall_ms;
 }
@@ -47,7 +53,7 @@ json attempt_document(const Attempt& attempt) {
   }
   if (attempt.runner) document["runner_id"] = attempt.runner->get();
   if (attempt.process) document["pid"] = attempt.process->pid;
-  if (attempt.environment) document["environment"] = told(attempt.environment->str());
+  if (attempt.environment) document["environment"] = shortened(*attempt.environment);
   if (attempt.slot) document["slot"] = *attempt.slot;
   if (attempt.exit_code) document["exit_code"] = *attempt.exit_code;
   if (attempt.package) document["package"] = attempt.package->str();
@@ -84,7 +90,7 @@ json sandbox_document(const reconcile::SandboxView& view) {
                 {"remedy",
                  "it is not certain whose this sandbox is, so it is left alone; look at it and remove it by "
                  "hand if it is not needed"}};
-  if (!view.environment.empty()) document["environment"] = told(view.environment);
+  if (!view.environment.empty()) document["environment"] = shortened(domain::EnvironmentId(view.environment));
   return document;
 }
 

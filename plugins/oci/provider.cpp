@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "crash_point.hpp"
 #include "oci/identity.hpp"
 #include "oci/patience.hpp"
 #include "oci/readiness.hpp"
@@ -131,6 +132,7 @@ std::string Provider::join_network(const rmgr::Call& call, const Connection& con
   const std::string name = name_of(allocation);
   if (connection.client->list_networks(call, attempt_labels(allocation)).empty())
     connection.client->create_network(call, name, labels_of(allocation));
+  RMGR_CRASH_POINT("oci.prepare.network_made");
   return name;
 }
 
@@ -175,11 +177,13 @@ std::optional<std::string> Provider::prepare(const rmgr::Call& call, const rmgr:
   }
   try {
     if (!id) id = create(call, connection, allocation, join_network(call, connection, allocation));
+    RMGR_CRASH_POINT("oci.prepare.created");
     copy_package(call, connection, allocation, *id);
   } catch (...) {
     discard(call, connection, allocation, id);
     throw;
   }
+  RMGR_CRASH_POINT("oci.prepare.filled");
   return text_of({connection.product, *id, false});
 }
 
@@ -213,6 +217,7 @@ void Provider::start(const rmgr::Call& call, const rmgr::Allocation& allocation,
   }
   plugins::engine::Attached attached = connection.client->attach(call, container->id);
   result.process_existed = true;
+  RMGR_CRASH_POINT("oci.start.attached");
   try {
     if (!connection.client->start_container(call, container->id))
       throw Error(Status::busy,
@@ -222,10 +227,12 @@ void Provider::start(const rmgr::Call& call, const rmgr::Allocation& allocation,
     result.process_existed = now && now->status != ContainerStatus::created;
     throw;
   }
+  RMGR_CRASH_POINT("oci.start.started");
   try {
     attached.write(secret, call);
     attached.write("\n", call);
     attached.finish_writing(call);
+    RMGR_CRASH_POINT("oci.start.handed_over");
     if (!attached.await(taken_word, call)) {
       throw Error(
           Status::bad_response,
@@ -264,7 +271,15 @@ std::vector<rmgr::Owned> Provider::list(const rmgr::Call& call, const plugins::e
 }
 
 std::vector<rmgr::Owned> Provider::recover(const rmgr::Call& call, const rmgr::Allocation& allocation) {
-  return list(call, attempt_labels(allocation));
+  std::vector<rmgr::Owned> found = list(call, attempt_labels(allocation));
+  // A network that outlived the container on record is a part of it, which a removal takes along.
+  if (!allocation.environment.empty()) {
+    std::erase_if(found, [](const rmgr::Owned& one) {
+      const auto environment = parse_environment(one.environment);
+      return environment && environment->network;
+    });
+  }
+  return found;
 }
 
 std::vector<rmgr::Owned> Provider::enumerate_owned(const rmgr::Call& call, std::string_view host) {
@@ -302,11 +317,13 @@ void Provider::remove(const rmgr::Call& call, const rmgr::Allocation& allocation
     if (const auto container = find(call, connection, allocation)) {
       if (container->status == ContainerStatus::running) end(call, connection, container->id, Millis{0});
       connection.client->remove_container(call, container->id);
+      RMGR_CRASH_POINT("oci.remove.container");
       if (find(call, connection, allocation))
         throw Error(Status::retry, "The container of the attempt is still there after its removal.");
     }
     for (const Listed& network : connection.client->list_networks(call, attempt_labels(allocation)))
       connection.client->remove_network(call, network.id);
+    RMGR_CRASH_POINT("oci.remove.network");
   } catch (const Error& error) {
     throw deferred(error);
   }

@@ -31,8 +31,11 @@ inline bool eventually(const std::function<bool()>& holds,
 
 class Stage {
  public:
-  explicit Stage(int capacity, const std::function<void(testkit::AgentSetup&)>& change = {})
-      : github_({.repositories = {kRepository}}), setup_(make_setup(capacity, change)), agent_(setup_) {}
+  explicit Stage(int capacity, const std::function<void(testkit::AgentSetup&)>& change = {},
+                 const std::vector<std::string>& github_arguments = {})
+      : github_({.repositories = {kRepository}, .arguments = github_arguments}),
+        setup_(make_setup(capacity, change)),
+        agent_(setup_) {}
 
   // What a failure elsewhere leaves to its reader: the agent's last words, its state, and GitHub's view.
   ~Stage() {

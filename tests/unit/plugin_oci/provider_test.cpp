@@ -274,6 +274,11 @@ TEST_F(OciProvider, AnIncompleteListIsAnErrorAndALoneNetworkCounts) {
   EXPECT_EQ(all[0].environment, "docker:cc");
   EXPECT_EQ(all[0].generation, "g");
   EXPECT_EQ(all[1].environment, "docker:network/bb");
+  EXPECT_EQ(listing.recover(call_.call(), allocation_).size(), 2U);
+  const std::string environment = "docker:cc";
+  allocation_.environment = environment;
+  EXPECT_EQ(listing.recover(call_.call(), allocation_).size(), 1U)
+      << "the network is a part of what is on record";
   engine_.on("GET /networks", {reply(500, "{}")});
   EXPECT_EQ(error_of(list).status(), Status::retry);
 }
