@@ -30,7 +30,7 @@ class ContainerStage : public Stage {
               [&image](testkit::AgentSetup& setup) {
                 setup.provider = "oci";
                 setup.provider_config = testkit::provider_config(engine());
-                setup.policies.front().image = image;
+                setup.policies.front().profile = {{"image", image}};
               },
               {"--runner-url", "http://" + engine().address + ":{port}"}) {}
 

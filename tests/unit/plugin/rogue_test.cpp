@@ -41,6 +41,20 @@ TEST_F(Rogue, BrokenAnswersAreDefects) {
   }
 }
 
+TEST_F(Rogue, AnImageThatIsNotOneAndPinnedIsADefect) {
+  plugin::ExecutionProvider* provider = host.provider(add(ComponentKind::execution_provider));
+  EXPECT_TRUE(provider->resolve(context, policy("good")));
+  const std::pair<const char*, const char*> cases[] = {{"silent", "without an image that is pinned"},
+                                                       {"tag", "without an image that is pinned"},
+                                                       {"twice", "more than one image"},
+                                                       {"large", "an image of unusable size"}};
+  for (const auto& [act, message] : cases) {
+    const auto answer = provider->resolve(context, policy(act));
+    ASSERT_FALSE(answer) << act;
+    EXPECT_NE(answer.error().message.find(message), std::string::npos) << answer.error().message;
+  }
+}
+
 TEST_F(Rogue, ReasonsAreCleanedAndBounded) {
   plugin::ExecutionProvider* provider = host.provider(add(ComponentKind::execution_provider));
   const auto none = provider->probe(context, policy("no-reason"));

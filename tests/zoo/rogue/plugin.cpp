@@ -66,6 +66,25 @@ rmgr_status probe(rmgr_instance*, const rmgr_call*, const rmgr_profile* profile,
 }
 
 // Keeps everything, and uses what an earlier call left.
+rmgr_status resolve(rmgr_instance*, const rmgr_call*, const rmgr_profile* profile, const rmgr_text_sink* sink,
+                    const rmgr_error*) {
+  const std::string_view act = view(profile->policy);
+  if (act == "silent") return RMGR_OK;
+  if (act == "tag") return sink->write(sink->ctx, text("image:latest"));
+  if (act == "large") return sink->write(sink->ctx, text(std::string(5'000, 'x')));
+  const std::string pinned = "image@sha256:" + std::string(64, '0');
+  if (act == "twice") sink->write(sink->ctx, text(pinned));
+  return sink->write(sink->ctx, text(pinned));
+}
+rmgr_status recover(rmgr_instance*, const rmgr_call*, const rmgr_allocation*, const rmgr_owned_sink*,
+                    const rmgr_error*) {
+  return RMGR_OK;
+}
+rmgr_status enumerate_owned(rmgr_instance*, const rmgr_call*, rmgr_str, const rmgr_owned_sink*,
+                            const rmgr_error*) {
+  return RMGR_OK;
+}
+int32_t owns(rmgr_instance*, const rmgr_call*, const rmgr_allocation*, rmgr_str) { return 1; }
 rmgr_status prepare(rmgr_instance*, const rmgr_call* call, const rmgr_allocation* allocation,
                     const rmgr_text_sink* sink, const rmgr_error* error) {
   std::string seen = "first";
@@ -106,16 +125,16 @@ rmgr_status remove_environment(rmgr_instance*, const rmgr_call*, const rmgr_allo
 constexpr rmgr_execution_provider provider{
     {sizeof(rmgr_execution_provider), RMGR_PROVIDER_ISOLATED, &schema, &create, &destroy},
     &probe,
-    nullptr,
+    &resolve,
     &prepare,
     nullptr,
     &start,
     &inspect,
-    nullptr,
+    &recover,
     &stop,
     &remove_environment,
-    nullptr,
-    nullptr,
+    &enumerate_owned,
+    &owns,
     nullptr};
 
 // --- gateway
