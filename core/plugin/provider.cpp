@@ -187,7 +187,7 @@ class Provider final : public ExecutionProvider {
     std::vector<std::string> lines;
     if (table_.diagnostics == nullptr) return lines;
     const auto gate = std::make_shared<TextGate>(
-        call, instance_->name(), [&lines](Gate& open, std::string line) -> rmgr_status {
+        call, instance_->name(), [&lines](Gate& open, const std::string& line) -> rmgr_status {
           if (lines.size() == most_lines) return open.violation("more than 16 lines of diagnostics");
           lines.push_back(one_line(line, 200));
           return RMGR_OK;
