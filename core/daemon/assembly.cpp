@@ -74,7 +74,7 @@ std::optional<StartRefusal> Assembly::open_state(const AssemblyInput& input) {
   if (!lock) return state_refusal(lock.error().message);
   lock_ = std::make_unique<journal::StateLock>(std::move(*lock));
   RMGR_CRASH_POINT("start.locked");
-  auto reserve = journal::ensure_reserve(state);
+  auto reserve = journal::start_reserve(state);
   RMGR_CRASH_POINT("start.reserved");
   journal::OpenOptions open;
   open.path = state + "/journal.db";

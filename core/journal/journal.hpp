@@ -114,6 +114,8 @@ class StateLock {
 // may be repeated.
 Result<void> ensure_reserve(const std::string& directory);
 Result<void> restore_reserve(const std::string& directory);
+// For a start: a journal without a reserve gave it up, and takes it back only as restore_reserve does.
+Result<void> start_reserve(const std::string& directory);
 Result<void> give_up_reserve(const std::string& directory);
 // What a daemon that starts now would meet: denied (the file system is read-only) or full. Changes nothing.
 Result<void> check_place(const std::string& directory);

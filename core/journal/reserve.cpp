@@ -91,6 +91,14 @@ Result<void> restore_reserve(const std::string& directory) {
       ErrorCode::full, "The disk of the state directory " + directory + " was full. " + wanting(*place), {}};
 }
 
+Result<void> start_reserve(const std::string& directory) {
+  auto reserved = exists(reserve_path(directory));
+  if (!reserved) return reserved.error();
+  auto used = exists(directory + "/journal.db");
+  if (!used) return used.error();
+  return *used && !*reserved ? restore_reserve(directory) : ensure_reserve(directory);
+}
+
 Result<void> check_place(const std::string& directory) {
   auto place = look_at(directory);
   if (!place) return place.error();

@@ -50,6 +50,7 @@ struct Failed {
   domain::Millis retry_after{0};
   bool process_existed = false;
   std::optional<domain::SlotRefusal> slot{};  // the attempt's slot was refused, for this reason
+  bool of_state = false;                      // it is the state directory that could not be written
   bool quarantined = false;  // which sandbox is the attempt's is not certain, so none was touched
 };
 

@@ -274,8 +274,11 @@ Performed Performer::deregister(Call& call, const Attempt& attempt) {
 
 Performed Performer::scrub(Call& call, const Attempt& attempt, const domain::Policy* configured) {
   RMGR_CRASH_POINT("effect.scrub.before");
-  if (auto written = workspace::write_record(world_.records, attempt); !written)
-    return failed(written.error());
+  if (auto written = workspace::write_record(world_.records, attempt); !written) {
+    Performed unwritten = failed(written.error());
+    std::get<event::Failed>(unwritten.body).of_state = true;
+    return unwritten;
+  }
   if (attempt.slot) return scrub_slot(call, attempt, configured);
   auto removed = workspace::remove_runtime(attempt.policy.root, runtime_name(attempt),
                                            [&call] { return call.cancelled(); });

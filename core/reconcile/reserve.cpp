@@ -24,6 +24,8 @@ void Engine::disk_is_full(const std::string& why) {
     log_.write(Level::error, observe::Event::reserve_released, {{Field::message, why}});
   }
   reserve_missing_ = why;
+  // What is being put back now was given up before it is there.
+  reserve_outdated_ = restoring_reserve_;
   restore_reserve_at_ = domain::after(world_.now(), kReserveRetry);
 }
 
@@ -31,16 +33,18 @@ void Engine::disk_is_full(const std::string& why) {
 // that is cleaned.
 void Engine::note_full(const lifecycle::Event& event) {
   const auto* failed = std::get_if<Failed>(&event.body);
-  if (failed == nullptr || failed->code != domain::ErrorCode::full) return;
-  const auto found = live_.find(event.attempt);
-  if (found == live_.end()) return;
-  const auto& pending = found->second.attempt.pending;
-  if (!pending || pending->seq != event.seq || pending->kind != domain::EffectKind::scrub) return;
+  if (failed == nullptr || failed->code != domain::ErrorCode::full || !failed->of_state) return;
   disk_is_full("An attempt could not be cleaned because the disk is full. Free space on it.");
 }
 
 void Engine::take_reserve(const ReserveAnswer& answer) {
   restoring_reserve_ = false;
+  if (reserve_outdated_) {
+    reserve_outdated_ = false;
+    world_.release_reserve();
+    restore_reserve_at_ = domain::after(world_.now(), kReserveRetry);
+    return;
+  }
   if (!answer.held) {
     reserve_missing_ = answer.message;
     restore_reserve_at_ = domain::after(world_.now(), kReserveRetry);

@@ -87,12 +87,16 @@ std::vector<std::string> Containment::gaps(const std::string& own_account) const
     all.push_back("jobs can read this agent's credentials and each other's secrets, because all run as " +
                   own_account);
   }
-  if (!able_.group) {
+  if (shared_) {
     all.emplace_back(
-        shared_ ? "a process that detaches itself and kills its supervisor outlives its job, because "
-                  "there is no cgroup"
-                : "no cgroup holds the processes of a job together, so what detaches itself is ended "
-                  "only with its account");
+        able_.group ? "a job can lift its limits and leave its cgroup, and outlive its end if it kills its "
+                      "supervisor, because all of that is of its own account"
+                    : "a process that detaches itself and kills its supervisor outlives its job, because "
+                      "there is no cgroup");
+  } else if (!able_.group) {
+    all.emplace_back(
+        "no cgroup holds the processes of a job together, so what detaches itself is ended only with its "
+        "account");
   }
   if (!able_.limit_cpu || !able_.limit_memory || !able_.limit_pids) {
     std::vector<std::string> missing;
@@ -118,7 +122,13 @@ void Containment::check_places(const std::string& runtime, const std::string& pa
           rmgr::Status::invalid,
           "protected_paths: " + path + " leads through a symbolic link; name the directory itself.");
     }
-    for (const std::string& needed : {real(runtime), real(package)}) {
+    std::error_code unknown;
+    if (fs::exists(path, unknown) && !fs::is_directory(path, unknown)) {
+      throw rmgr::Error(rmgr::Status::invalid,
+                        "protected_paths: " + path + " is not a directory; name the one that it is in.");
+    }
+    for (const std::string& needed : {real(runtime), real(package), std::string("/dev"), std::string("/proc"),
+                                      real("/usr"), real("/lib64")}) {
       if (!holds(path, needed)) continue;
       throw rmgr::Error(rmgr::Status::invalid, "protected_paths: " + path + " holds " + needed +
                                                    ", which the job needs; remove it.");
@@ -145,6 +155,9 @@ void Containment::apply(const rmgr::Profile& profile, const std::string& runtime
   for (const auto& [name, value] : settings_.rlimits)
     spec.resource_limits.push_back({name, value});
   spec.hidden_directories = settings_.protected_paths;
+  // What cron and at start for a job would run outside of everything that holds it.
+  if (!shared_ && able_.arrange_directories)
+    spec.hidden_directories.insert(spec.hidden_directories.end(), {"/var/spool/cron", "/var/spool/at"});
   if (private_tmp()) spec.private_directories = everybodys(runtime);
 }
 

@@ -226,9 +226,11 @@ void Hooks::finish(const HookSubject& subject, HookState state) {
 }
 
 void Hooks::forget(std::string_view attempt) {
+  // In this order: a row without the record of its process looks like a hook whose end nobody knows, which
+  // would run again.
+  ledger_.remove(attempt);
   for (const char* name : {before_name, after_name})
     host_.process().forget(key(attempt, name));
-  ledger_.remove(attempt);
   const std::lock_guard lock(mutex_);
   const auto found = watches_.find(attempt);
   if (found != watches_.end()) watches_.erase(found);

@@ -261,6 +261,10 @@ void Provider::clear_account(const rmgr::Call& call, std::uint32_t uid) const {
     throw Error(Status::internal, "The stored job account is this agent's own; nothing was ended.");
   }
   end_processes(call, uid, residue_patience);
+  // What a job left to be started later runs outside of everything that holds a job; some may have begun.
+  remove_files(call, uid, schedule_directories());
+  end_processes(call, uid, residue_patience);
+  remove_files(call, uid, schedule_directories());
   remove_ipc(uid);
   remove_message_queues(call, uid);
   remove_files(call, uid, shared_directories());

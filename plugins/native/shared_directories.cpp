@@ -125,6 +125,10 @@ Descriptor message_queues() {
 
 }  // namespace
 
+std::vector<std::string> schedule_directories() {
+  return {"/var/spool/cron/crontabs", "/var/spool/cron/atjobs", "/var/spool/cron", "/var/spool/at"};
+}
+
 std::vector<std::string> shared_directories() {
   return {"/dev/shm", "/dev/mqueue", "/tmp", "/var/tmp", "/run/lock"};
 }

@@ -12,6 +12,9 @@ namespace native {
 // The machine's directories for everybody's files and for named IPC objects.
 std::vector<std::string> shared_directories();
 
+// Where cron and at keep what they start later for an account.
+std::vector<std::string> schedule_directories();
+
 // Removes what the account owns directly in these directories, with everything below it, however deep and
 // whoever owns that. Never follows a link. Throws `retry` when something stays; what was removed until then
 // is gone.

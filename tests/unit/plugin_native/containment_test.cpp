@@ -136,7 +136,7 @@ TEST(ContainmentRules, WhatNothingProtectsIsListed) {
   EXPECT_THAT(shared.gaps(),
               ElementsAre("jobs can read this agent's credentials and each other's secrets, because "
                           "all run as ci-agent",
-                          HasSubstr("/tmp")));
+                          HasSubstr("lift its limits and leave its cgroup"), HasSubstr("/tmp")));
   shared.able = {};
   EXPECT_THAT(shared.gaps()[1], HasSubstr("outlives its job"));
 }
@@ -205,7 +205,7 @@ TEST(ContainmentRules, EverythingThatIsAskedForReachesTheProcess) {
   EXPECT_TRUE(spec.no_new_privileges);
   EXPECT_THAT(spec.resource_limits,
               ElementsAre(rmgr::ResourceLimit{"core", 0}, rmgr::ResourceLimit{"open_files", 512}));
-  EXPECT_THAT(spec.hidden_directories, ElementsAre("/srv/keys"));
+  EXPECT_THAT(spec.hidden_directories, ElementsAre("/srv/keys", "/var/spool/cron", "/var/spool/at"));
   ASSERT_FALSE(spec.private_directories.empty());
   EXPECT_EQ(spec.private_directories[0], (rmgr::PrivateDirectory{"/tmp", "/r/_tmp"}));
   for (const rmgr::PrivateDirectory& each : spec.private_directories)
@@ -214,7 +214,13 @@ TEST(ContainmentRules, EverythingThatIsAskedForReachesTheProcess) {
   one.settings.private_tmp = false;
   rmgr::ProcessSpec bare;
   one.made().apply({}, "/r", bare);
-  EXPECT_TRUE(bare.private_directories.empty() && bare.hidden_directories.empty());
+  EXPECT_TRUE(bare.private_directories.empty());
+  EXPECT_THAT(bare.hidden_directories, ElementsAre("/var/spool/cron", "/var/spool/at"))
+      << "what starts later is outside of what holds a job";
+  one.accounts.shared = true;
+  rmgr::ProcessSpec shared;
+  one.made().apply({}, "/r", shared);
+  EXPECT_THAT(shared.hidden_directories, IsEmpty());
 }
 
 }  // namespace

@@ -202,7 +202,7 @@ TEST_F(HooksTest, AfterThatWasHeldWhenItsAgentDiedRunsOnce) {
 }
 
 TEST_F(HooksTest, AfterWhoseSupervisorIsKilledIsBegunAgainButNotForEver) {
-  const HookSettings settings{{}, hook("a", "kill -9 $PPID; exec sleep 300", 60)};
+  const HookSettings settings{{}, hook("a", "sleep 1; kill -9 $PPID; exec sleep 300", 60)};
   hooks_->before(call_.view(), settings, subject_);
   for (int run = 1; run <= 3; ++run) {
     // The supervisor is gone, so nobody ends the hook but who looks after it.

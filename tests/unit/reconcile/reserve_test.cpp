@@ -65,6 +65,27 @@ TEST_F(FullStateDisk, is_not_asked_for_room_while_the_journal_has_none) {
   EXPECT_GT(world_.reserves, 1) << "given up anew each time, should it be there again";
 }
 
+TEST_F(FullStateDisk, is_not_over_when_it_came_again_while_the_reserve_was_put_back) {
+  fill();
+  journal_->fail_with.reset();
+  turn_after(10'000);
+  ASSERT_EQ(world_.restorations, 1);
+  const int given_up = world_.reserves;
+  engine_->on_event(
+      {.attempt = domain::AttemptId("00001000-0000-4000-8000-000000000000"),
+       .seq = 1,
+       .body = lifecycle::event::Failed{
+           .code = domain::ErrorCode::full, .retry_after = {}, .process_existed = false, .of_state = true}});
+  engine_->turn();
+  answer_reserve(true);
+  EXPECT_EQ(engine_->journal().state, JournalState::full);
+  EXPECT_GE(world_.reserves, given_up + 2) << "and what was put back is given up";
+  turn_after(10'000);
+  EXPECT_EQ(world_.restorations, 2);
+  answer_reserve(true);
+  EXPECT_EQ(engine_->journal().state, JournalState::ready);
+}
+
 TEST_F(FullStateDisk, wakes_up_by_itself_to_look_again) {
   ready();
   answer_demand(0);
@@ -83,27 +104,33 @@ TEST_F(FullStateDisk, may_show_first_where_an_ended_attempt_is_recorded) {
   ready();
   answer_demand(1);
   ASSERT_EQ(world_.effects.size(), 1U);
-  const auto failed = [this](domain::ErrorCode code) {
+  const auto failed = [this](domain::ErrorCode code, bool of_state) {
     const Effect effect = world_.effects.back();
-    engine_->on_event(
-        {.attempt = effect.attempt->id,
-         .seq = effect.seq,
-         .body = lifecycle::event::Failed{.code = code, .retry_after = {}, .process_existed = false}});
+    engine_->on_event({.attempt = effect.attempt->id,
+                       .seq = effect.seq,
+                       .body = lifecycle::event::Failed{
+                           .code = code, .retry_after = {}, .process_existed = false, .of_state = of_state}});
     engine_->turn();
   };
-  failed(domain::ErrorCode::unsupported);
+  const auto again = [this] {
+    const auto before = count(EffectKind::scrub);
+    for (int step = 0; step < 1000 && count(EffectKind::scrub) == before; ++step)
+      turn_after(1'000);
+    ASSERT_EQ(world_.effects.back().kind, EffectKind::scrub);
+  };
+  failed(domain::ErrorCode::unsupported, false);
   ASSERT_EQ(world_.effects.back().kind, EffectKind::destroy);
   engine_->on_event({.attempt = world_.effects.back().attempt->id,
                      .seq = world_.effects.back().seq,
                      .body = lifecycle::event::Destroyed{}});
   engine_->turn();
   ASSERT_EQ(world_.effects.back().kind, EffectKind::scrub);
-  failed(domain::ErrorCode::retry);
-  EXPECT_EQ(world_.reserves, 0);
-  for (int step = 0; step < 100 && count(EffectKind::scrub) < 2; ++step)
-    turn_after(1'000);
-  ASSERT_EQ(world_.effects.back().kind, EffectKind::scrub);
-  failed(domain::ErrorCode::full);
+  failed(domain::ErrorCode::retry, true);
+  again();
+  failed(domain::ErrorCode::full, false);
+  EXPECT_EQ(world_.reserves, 0) << "the disk of the runtimes is another one";
+  again();
+  failed(domain::ErrorCode::full, true);
   EXPECT_EQ(world_.reserves, 1);
   EXPECT_EQ(engine_->journal().state, JournalState::full);
 }
