@@ -70,6 +70,12 @@ class StateTrouble : public ::testing::Test {
     }
     return "no such policy";
   }
+  // Until it is let go.
+  void one_runs() {
+    ASSERT_TRUE(stage.agent().start());
+    queue("once", Stage::wait_for(go("once")));
+    ASSERT_TRUE(running(1));
+  }
   // That policy's attempts are done, to the last trace.
   bool cleaned(const std::string& policy) {
     return eventually([&] {
@@ -126,9 +132,7 @@ TEST_F(StateTrouble, on_a_full_disk_what_runs_is_ended_and_cleaned_and_nothing_n
 TEST_F(StateTrouble, a_start_on_a_full_disk_takes_over_what_runs) {
   const SmallDisk disk(state(), SmallDisk::Kind::memory, 64);
   ASSERT_TRUE(disk.mounted()) << disk.why_not();
-  ASSERT_TRUE(stage.agent().start());
-  queue("once", Stage::wait_for(go("once")));
-  ASSERT_TRUE(running(1));
+  ASSERT_NO_FATAL_FAILURE(one_runs());
   stage.agent().kill_hard();
   disk.fill();
   ASSERT_TRUE(stage.agent().start()) << testkit::contents(stage.path("stderr.log"));
@@ -152,9 +156,7 @@ TEST_F(StateTrouble, a_start_on_a_full_disk_takes_over_what_runs) {
 TEST_F(StateTrouble, a_state_directory_that_is_read_only_at_the_start_is_named_and_loses_nothing) {
   const SmallDisk disk(state(), SmallDisk::Kind::memory, 64);
   ASSERT_TRUE(disk.mounted()) << disk.why_not();
-  ASSERT_TRUE(stage.agent().start());
-  queue("once", Stage::wait_for(go("once")));
-  ASSERT_TRUE(running(1));
+  ASSERT_NO_FATAL_FAILURE(one_runs());
   stage.agent().kill_hard();
   ASSERT_TRUE(disk.set_read_only(true));
 
@@ -177,9 +179,7 @@ TEST_F(StateTrouble, a_state_directory_that_is_read_only_at_the_start_is_named_a
 TEST_F(StateTrouble, a_state_directory_that_becomes_read_only_stops_launches_and_nothing_else) {
   SmallDisk disk(state(), SmallDisk::Kind::ext4, 96);
   ASSERT_TRUE(disk.mounted()) << disk.why_not();
-  ASSERT_TRUE(stage.agent().start());
-  queue("once", Stage::wait_for(go("once")));
-  ASSERT_TRUE(running(1));
+  ASSERT_NO_FATAL_FAILURE(one_runs());
   ASSERT_TRUE(disk.abort());
   queue("slots", "true");
   ASSERT_TRUE(becomes("denied"));
@@ -241,9 +241,7 @@ const std::vector<Damage>& damages() {
 }
 
 TEST_F(StateTrouble, a_journal_that_cannot_be_used_is_named_kept_as_evidence_and_taken_up_once_it_is_mended) {
-  ASSERT_TRUE(stage.agent().start());
-  queue("once", Stage::wait_for(go("once")));
-  ASSERT_TRUE(running(1));
+  ASSERT_NO_FATAL_FAILURE(one_runs());
   ASSERT_EQ(stage.agent().terminate(), 0) << "the journal is whole, without a log";
   const std::string journal = state() + "/journal.db";
   const std::string backup = stage.path("backup.db");
