@@ -13,7 +13,7 @@ TEST(Reference, the_committed_page_is_current) {
   int exit_code = -1;
   const std::string made = testkit::run_program(
       {RMGR_BIN_DIR "/runner-manager", "config", "reference", "--plugin-dir", RMGR_PLUGIN_DIR, "--plugin",
-       "github", "--plugin", "mirror", "--plugin", "native"},
+       "github", "--plugin", "mirror", "--plugin", "native", "--plugin", "oci"},
       &exit_code);
   ASSERT_EQ(exit_code, 0);
   std::ifstream file(RMGR_SOURCE_DIR "/docs/configuration-reference.md", std::ios::binary);
