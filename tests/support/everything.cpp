@@ -3,7 +3,7 @@
 #include <sqlite3.h>
 
 #include <fstream>
-#include <iterator>
+#include <sstream>
 #include <string_view>
 
 namespace testkit {
@@ -11,8 +11,11 @@ namespace testkit {
 namespace fs = std::filesystem;
 
 std::string contents(const fs::path& file) {
+  // Not by iterators: those throw where a file of /proc goes while it is read.
   std::ifstream input(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(input), {}};
+  std::ostringstream all;
+  all << input.rdbuf();
+  return all.str();
 }
 
 std::string files_below(const fs::path& root, const std::function<bool(const fs::path&)>& skip) {
