@@ -8,7 +8,7 @@ PACKAGES=(
   g++ clang cmake ninja-build ccache mold pkg-config git
   libboost1.81-dev libsqlite3-dev libyaml-cpp-dev libcurl4-openssl-dev libssl-dev libspdlog-dev libfmt-dev
   nlohmann-json3-dev libarchive-dev libcli11-dev libgtest-dev libgmock-dev
-  librapidcheck-dev
+  librapidcheck-dev e2fsprogs mount
 )
 FUZZ_PACKAGES=(clang-14 libclang-rt-14-dev)
 SYSTEMD_PACKAGES=(podman runc netavark fuse-overlayfs iptables debootstrap)
