@@ -187,8 +187,8 @@ Result<void> Cgroups::make_unified(std::string_view key, const Limits& limits) c
   const Fd job = open_directory(leaf);
   if (!job || ::faccessat(job.get(), "cgroup.kill", W_OK, AT_EACCESS) != 0) {
     return Error{ErrorCode::unsupported,
-                 "The kernel's cgroups have no cgroup.kill (Linux 5.14 or later is needed); "
-                 "configure no cgroup root to work without."};
+                 "The kernel's cgroups have no cgroup.kill, so a job could not be ended as a whole; run the "
+                 "agent on Linux 5.14 or later."};
   }
   if (unified_.empty()) return {};
   // From the place itself each time: a service manager takes back what none of its own units uses.
