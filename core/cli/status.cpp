@@ -142,6 +142,24 @@ void print_status(std::ostream& out, const json& document) {
   }
 }
 
+struct Asked {
+  domain::Result<std::string> response;
+  std::string unattended;  // the state directory, where no agent is behind its socket
+};
+
+// Nothing after the configuration's problems were printed.
+std::optional<Asked> ask_or_look(Surface& surface, const Where& where, const std::string& request) {
+  std::optional<config::Configuration> configuration;
+  if (!where.config.empty()) {
+    configuration = load(surface, where.config);
+    if (!configuration) return std::nullopt;
+  }
+  Asked asked{send_request(configuration ? configuration->control_socket : where.socket, request), {}};
+  const bool absent = !asked.response && asked.response.error().code == domain::ErrorCode::not_found;
+  if (absent && configuration) asked.unattended = configuration->state_directory;
+  return asked;
+}
+
 // What can be told of an agent that does not answer: how its state directory fares, and what its journal
 // says is not done. Nothing is written.
 int status_without_agent(Surface& surface, const std::string& state, bool as_json) {
@@ -169,17 +187,11 @@ int status_without_agent(Surface& surface, const std::string& state, bool as_jso
 }  // namespace
 
 int status(Surface& surface, const Where& where, bool as_json) {
-  std::optional<config::Configuration> configuration;
-  if (!where.config.empty()) {
-    configuration = load(surface, where.config);
-    if (!configuration) return kConfigurationRefused;
-  }
-  auto response = send_request(configuration ? configuration->control_socket : where.socket,
-                               daemon::control_request("status"));
-  const bool absent = !response && response.error().code == domain::ErrorCode::not_found;
+  auto asked = ask_or_look(surface, where, daemon::control_request("status"));
+  if (!asked) return kConfigurationRefused;
   int exit_code = kFailed;
-  const auto result = outcome_of(surface, std::move(response), exit_code);
-  if (absent && configuration) return status_without_agent(surface, configuration->state_directory, as_json);
+  const auto result = outcome_of(surface, std::move(asked->response), exit_code);
+  if (!asked->unattended.empty()) return status_without_agent(surface, asked->unattended, as_json);
   if (!result) return exit_code;
   if (as_json) {
     surface.out << *result << '\n';
@@ -195,21 +207,16 @@ int status(Surface& surface, const Where& where, bool as_json) {
 }
 
 int attempts(Surface& surface, const Where& where, bool as_json, std::int64_t limit) {
+  auto asked = ask_or_look(surface, where, daemon::control_request("attempts", "limit", limit));
+  if (!asked) return kConfigurationRefused;
   int exit_code = kFailed;
   std::optional<std::string> result;
-  std::optional<config::Configuration> configuration;
-  if (!where.config.empty()) {
-    configuration = load(surface, where.config);
-    if (!configuration) return kConfigurationRefused;
-  }
-  const std::string socket = configuration ? configuration->control_socket : where.socket;
-  auto response = send_request(socket, daemon::control_request("attempts", "limit", limit));
-  if (!response && configuration && response.error().code == domain::ErrorCode::not_found) {
-    const auto rows = recent_without_agent(configuration->state_directory, limit);
+  if (asked->unattended.empty()) {
+    result = outcome_of(surface, std::move(asked->response), exit_code);
+  } else {
+    const auto rows = recent_without_agent(asked->unattended, limit);
     if (!rows) return failed(surface, rows.error(), kStateRefused);
     result = daemon::attempts_json(*rows);
-  } else {
-    result = outcome_of(surface, std::move(response), exit_code);
   }
   if (!result) return exit_code;
   if (as_json) {

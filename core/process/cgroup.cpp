@@ -167,7 +167,7 @@ Result<Group> Cgroups::make(std::string_view key, const Limits& limits) const {
   }
   Group group;
   if (enabled()) {
-    group.unified = ours(places_.unified) + '/' + std::string(key);
+    group.unified = unified_group(key);
     auto made = make_unified(key, limits);
     if (!made) return made.error();
   }
@@ -179,7 +179,7 @@ Result<Group> Cgroups::make(std::string_view key, const Limits& limits) const {
 
 Result<void> Cgroups::make_unified(std::string_view key, const Limits& limits) const {
   const std::string root = ours(places_.unified);
-  const std::string group = root + '/' + std::string(key);
+  const std::string group = unified_group(key);
   const std::string leaf = group + '/' + wire::job_leaf;
   const int failure = make_directories({root, group, group + '/' + wire::shim_leaf, leaf});
   if (failure != 0) return failed(key, "made", failure);
@@ -226,7 +226,7 @@ Result<void> Cgroups::make_legacy(std::string_view key, const Limits& limits, Gr
 
 Result<bool> Cgroups::populated(std::string_view key) const {
   if (enabled()) {
-    auto some = lives(key, ours(places_.unified) + '/' + std::string(key));
+    auto some = lives(key, unified_group(key));
     if (!some || *some) return some;
   }
   const auto groups = legacy_groups(key);
@@ -240,7 +240,7 @@ Result<void> Cgroups::kill(std::string_view key, domain::Millis timeout) const {
     if (!some) return some.error();
     if (!*some) return {};
     if (enabled()) {
-      const std::string path = ours(places_.unified) + '/' + std::string(key) + "/cgroup.kill";
+      const std::string path = unified_group(key) + "/cgroup.kill";
       const Fd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
       const bool gone = !fd && errno == ENOENT;
       if (!gone && (!fd || ::write(fd.get(), "1", 1) != 1)) return failed(key, "ended", errno);
@@ -257,7 +257,7 @@ Result<void> Cgroups::kill(std::string_view key, domain::Millis timeout) const {
 
 Result<void> Cgroups::remove(std::string_view key) const {
   auto groups = legacy_groups(key);
-  if (enabled()) groups.push_back(ours(places_.unified) + '/' + std::string(key));
+  if (enabled()) groups.push_back(unified_group(key));
   for (const std::string& group : groups) {
     const int failure = remove_tree(AT_FDCWD, group, 0);
     RMGR_CRASH_POINT("process.cgroup.removed");

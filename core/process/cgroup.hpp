@@ -43,6 +43,9 @@ class Cgroups {
  private:
   explicit Cgroups(CgroupPlaces places) : places_(std::move(places)) {}
   [[nodiscard]] std::string ours(const std::string& place) const { return place + '/' + places_.name; }
+  [[nodiscard]] std::string unified_group(std::string_view key) const {
+    return ours(places_.unified) + '/' + std::string(key);
+  }
   [[nodiscard]] const std::string& legacy(Controller controller) const;
   [[nodiscard]] std::vector<std::string> legacy_groups(std::string_view key) const;  // each once
   [[nodiscard]] Result<void> make_unified(std::string_view key, const Limits& limits) const;

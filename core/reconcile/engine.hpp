@@ -314,7 +314,6 @@ class Engine {
   std::optional<std::string> reserve_missing_;  // and why
   std::optional<domain::Instant> restore_reserve_at_;
   bool restoring_reserve_ = false;
-  bool reserve_outdated_ = false;  // the disk was full again meanwhile
 };
 
 }  // namespace agent::reconcile

@@ -24,8 +24,6 @@ void Engine::disk_is_full(const std::string& why) {
     log_.write(Level::error, observe::Event::reserve_released, {{Field::message, why}});
   }
   reserve_missing_ = why;
-  // What is being put back now was given up before it is there.
-  reserve_outdated_ = restoring_reserve_;
   restore_reserve_at_ = domain::after(world_.now(), kReserveRetry);
 }
 
@@ -39,20 +37,17 @@ void Engine::note_full(const lifecycle::Event& event) {
 
 void Engine::take_reserve(const ReserveAnswer& answer) {
   restoring_reserve_ = false;
-  if (reserve_outdated_) {
-    reserve_outdated_ = false;
-    world_.release_reserve();
-    restore_reserve_at_ = domain::after(world_.now(), kReserveRetry);
-    return;
-  }
-  if (!answer.held) {
-    reserve_missing_ = answer.message;
+  // Asked for again before it was answered: the disk was full meanwhile, and what was put back is given up
+  // too.
+  const bool outdated = restore_reserve_at_.has_value();
+  if (outdated) world_.release_reserve();
+  if (outdated || !answer.held) {
+    if (!outdated) reserve_missing_ = answer.message;
     restore_reserve_at_ = domain::after(world_.now(), kReserveRetry);
     return;
   }
   if (!reserve_missing_) return;
   reserve_missing_.reset();
-  restore_reserve_at_.reset();
   log_.write(Level::info, observe::Event::reserve_restored, {});
   for (const auto& [key, target] : targets_)
     poll_now(key);

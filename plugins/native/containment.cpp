@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "native/shared_directories.hpp"
 #include "rmgr/error.hpp"
 
 namespace native {
@@ -156,8 +157,10 @@ void Containment::apply(const rmgr::Profile& profile, const std::string& runtime
     spec.resource_limits.push_back({name, value});
   spec.hidden_directories = settings_.protected_paths;
   // What cron and at start for a job would run outside of everything that holds it.
-  if (!shared_ && able_.arrange_directories)
-    spec.hidden_directories.insert(spec.hidden_directories.end(), {"/var/spool/cron", "/var/spool/at"});
+  if (!shared_ && able_.arrange_directories) {
+    const auto spools = schedule_spools();
+    spec.hidden_directories.insert(spec.hidden_directories.end(), spools.begin(), spools.end());
+  }
   if (private_tmp()) spec.private_directories = everybodys(runtime);
 }
 

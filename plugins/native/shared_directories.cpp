@@ -125,8 +125,12 @@ Descriptor message_queues() {
 
 }  // namespace
 
+std::vector<std::string> schedule_spools() { return {"/var/spool/cron", "/var/spool/at"}; }
+
 std::vector<std::string> schedule_directories() {
-  return {"/var/spool/cron/crontabs", "/var/spool/cron/atjobs", "/var/spool/cron", "/var/spool/at"};
+  std::vector<std::string> all = schedule_spools();
+  all.insert(all.end(), {"/var/spool/cron/crontabs", "/var/spool/cron/atjobs"});
+  return all;
 }
 
 std::vector<std::string> shared_directories() {

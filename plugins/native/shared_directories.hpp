@@ -12,7 +12,8 @@ namespace native {
 // The machine's directories for everybody's files and for named IPC objects.
 std::vector<std::string> shared_directories();
 
-// Where cron and at keep what they start later for an account.
+// What holds all that cron and at start later, and the directories in which accounts have files there.
+std::vector<std::string> schedule_spools();
 std::vector<std::string> schedule_directories();
 
 // Removes what the account owns directly in these directories, with everything below it, however deep and

@@ -169,12 +169,7 @@ std::optional<std::string> Provider::prepare(const rmgr::Call& call, const rmgr:
   const Connection connection = engine_.connect(call);
   const auto image = images_.need(call, connection, std::string(allocation.image));
   if (!settings_.in_image) account_of(settings_, image);
-  std::optional<std::string> id;
-  try {
-    id = adopt(call, connection, allocation);
-  } catch (const Error&) {
-    throw;  // nothing was made, so there is nothing to undo
-  }
+  std::optional<std::string> id = adopt(call, connection, allocation);
   try {
     if (!id) id = create(call, connection, allocation, join_network(call, connection, allocation));
     RMGR_CRASH_POINT("oci.prepare.created");

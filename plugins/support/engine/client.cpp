@@ -83,11 +83,12 @@ void Client::forget() {
   known_ = {};
 }
 
-Response Client::ask(const Call& call, const Request& request) {
+Response Client::ask(const Call& call, const Request& request, const Sink& sink,
+                     std::optional<std::chrono::milliseconds> limit) {
   try {
-    const Waiter waiter(call);
+    const Waiter waiter(call, limit);
     const auto stream = open(waiter);
-    return exchange(*stream, request, waiter);
+    return exchange(*stream, request, waiter, sink);
   } catch (const Error&) {
     forget();
     throw;
@@ -144,14 +145,7 @@ std::string Client::versioned(const Call& call, const std::string& path) { retur
 Response Client::send(const Call& call, Request request, const Sink& sink,
                       std::optional<std::chrono::milliseconds> limit) {
   request.target = versioned(call, request.target);
-  try {
-    const Waiter waiter(call, limit);
-    const auto stream = open(waiter);
-    return exchange(*stream, request, waiter, sink);
-  } catch (const Error&) {
-    forget();
-    throw;
-  }
+  return ask(call, request, sink, limit);
 }
 
 Info Client::info(const Call& call) {

@@ -88,12 +88,14 @@ class Client {
   void pull_image(const rmgr::Call& call, const std::string& reference, const std::string& credential);
 
  private:
+  // At the version that is spoken.
   Response send(const rmgr::Call& call, Request request, const Sink& sink = {},
                 std::optional<std::chrono::milliseconds> limit = std::nullopt);
   std::string versioned(const rmgr::Call& call, const std::string& path);
   std::unique_ptr<Stream> open(const Waiter& waiter) const;
   std::string api(const rmgr::Call& call);
-  Response ask(const rmgr::Call& call, const Request& request);
+  Response ask(const rmgr::Call& call, const Request& request, const Sink& sink = {},
+               std::optional<std::chrono::milliseconds> limit = std::nullopt);
   void forget();
 
   struct Known {
