@@ -33,6 +33,8 @@ daemon::OfflineInput look_without_agent(const std::string& state) {
   };
   auto active = active_of(state);
   if (active) seen.active = std::move(*active);
+  // Where no daemon ever was, nothing was begun.
+  if (!active && active.error().code == domain::ErrorCode::not_found) seen.active.emplace();
   // On a read-only file system the journal's own log cannot be used either; the cause is said, not that.
   const auto place = journal::check_place(state);
   if (!place && (active || place.error().code == domain::ErrorCode::denied)) {

@@ -180,7 +180,10 @@ int status_without_agent(Surface& surface, const std::string& state, bool as_jso
   }
   const json parsed = json::parse(document, nullptr, false);
   print_journal(surface.out, parsed["journal"]);
-  print_attempts(surface.out, rows_of(parsed, "attempts"));
+  if (offline.active)
+    print_attempts(surface.out, rows_of(parsed, "attempts"));
+  else
+    surface.out << "attempts are not known\n";
   return exit_code;
 }
 

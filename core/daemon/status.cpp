@@ -214,7 +214,8 @@ std::string offline_json(const OfflineInput& input) {
   json document{{"running", false},
                 {"process", nullptr},
                 {"journal", journal_document(input.journal, input.message)},
-                {"attempts", attempts_array(input.active)}};
+                {"attempts", nullptr}};
+  if (input.active) document["attempts"] = attempts_array(*input.active);
   if (input.holder) document["process"] = *input.holder;
   return dump(document);
 }

@@ -15,8 +15,8 @@ namespace agent::daemon {
 struct OfflineInput {
   std::optional<std::int64_t> holder;  // the process that has the state directory
   domain::JournalState journal = domain::JournalState::ready;
-  std::string message;                  // what was seen and what to do; empty when ready
-  std::vector<domain::Attempt> active;  // that the journal knows as not done
+  std::string message;                                 // what was seen and what to do; empty when ready
+  std::optional<std::vector<domain::Attempt>> active;  // not done; nothing where the journal cannot tell
 };
 
 struct StatusInput {

@@ -261,6 +261,7 @@ TEST_F(StateTrouble, a_journal_that_cannot_be_used_is_named_kept_as_evidence_and
         << status.out << status.err;
     EXPECT_NE(status.out.find(damage.says), std::string::npos) << status.out;
     EXPECT_EQ(journal_state(), damage.state);
+    EXPECT_NE(status.out.find("attempts are not known"), std::string::npos) << "unreadable is not empty";
     EXPECT_EQ(say({"attempts"}).exit_code, 5);
     EXPECT_EQ(evidence(), before) << "what is left of it was changed";
     EXPECT_EQ(stage.github()->summary().in_progress, 1) << "the runner works on";
