@@ -13,7 +13,6 @@
 #include <fstream>
 #include <map>
 #include <mutex>
-#include <regex>
 #include <set>
 #include <thread>
 
@@ -36,15 +35,9 @@ struct Options {
 // Names that stand whole in the sources. Those of containers are met beside an engine, by the contract tests.
 std::set<std::string> named_in_sources() {
   std::set<std::string> names;
-  const std::regex point("RMGR_CRASH_POINT\\(\"([a-z0-9_.+]+)\"\\)");
-  for (const char* room : {"core", "plugins"}) {
-    for (const auto& entry : fs::recursive_directory_iterator(fs::path(RMGR_SOURCE_DIR) / room)) {
-      if (entry.path().extension() != ".cpp") continue;
-      const std::string text = testkit::contents(entry.path());
-      for (std::sregex_iterator at(text.begin(), text.end(), point), end; at != end; ++at)
-        if (!(*at)[1].str().starts_with("oci.")) names.insert((*at)[1]);
-    }
-  }
+  for (const char* room : {"core", "plugins"})
+    names.merge(testkit::crash_points_in(fs::path(RMGR_SOURCE_DIR) / room));
+  std::erase_if(names, [](const std::string& name) { return name.starts_with("oci."); });
   return names;
 }
 

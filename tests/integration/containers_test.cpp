@@ -2,9 +2,7 @@
 #include <gmock/gmock.h>
 #include <sys/wait.h>
 
-#include <filesystem>
 #include <nlohmann/json.hpp>
-#include <regex>
 
 #include "stage.hpp"
 #include "support/engine.hpp"
@@ -12,8 +10,6 @@
 namespace integration {
 namespace {
 
-namespace fs = std::filesystem;
-using nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -134,13 +130,8 @@ std::vector<std::string> points() {
                                     "effect.release.secret_taken", "effect.release.after",
                                     "effect.look.before",          "effect.destroy.stopped",
                                     "effect.destroy.after"};
-  const std::regex point("RMGR_CRASH_POINT\\(\"([a-z0-9_.]+)\"\\)");
-  for (const auto& entry : fs::directory_iterator(RMGR_SOURCE_DIR "/plugins/oci")) {
-    if (entry.path().extension() != ".cpp") continue;
-    const std::string text = testkit::contents(entry.path());
-    for (std::sregex_iterator at(text.begin(), text.end(), point), end; at != end; ++at)
-      names.push_back((*at)[1]);
-  }
+  const auto own = testkit::crash_points_in(RMGR_SOURCE_DIR "/plugins/oci");
+  names.insert(names.end(), own.begin(), own.end());
   return names;
 }
 

@@ -2,6 +2,7 @@
 
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 #include <string_view>
@@ -63,6 +64,22 @@ bool run_sql(const std::string& path, const std::string& statement) {
                     sqlite3_exec(database, statement.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK;
   sqlite3_close(database);
   return done;
+}
+
+std::set<std::string> crash_points_in(const fs::path& directory) {
+  constexpr std::string_view begin = "RMGR_CRASH_POINT(\"";
+  std::set<std::string> names;
+  for (const auto& entry : fs::recursive_directory_iterator(directory)) {
+    if (entry.path().extension() != ".cpp") continue;
+    const std::string text = contents(entry.path());
+    for (std::size_t at = text.find(begin); at != std::string::npos; at = text.find(begin, at)) {
+      at += begin.size();
+      const std::size_t end = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_.+", at);
+      if (end > at && text.compare(std::min(end, text.size()), 2, "\")") == 0)
+        names.insert(text.substr(at, end - at));
+    }
+  }
+  return names;
 }
 
 std::string all_command_lines() {

@@ -18,6 +18,8 @@ std::set<std::string> credentials_in(const std::string& text);
 std::string journal_dump(const std::string& path);
 // Changes a journal that no agent has open, as nobody should.
 bool run_sql(const std::string& path, const std::string& statement);
+// The points at which the daemon can be killed that stand whole in the sources below `directory`.
+std::set<std::string> crash_points_in(const std::filesystem::path& directory);
 // The command lines of every process of this machine.
 std::string all_command_lines();
 
