@@ -10,6 +10,7 @@
 namespace integration {
 namespace {
 
+using nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
