@@ -3,34 +3,21 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <fstream>
 
 namespace oci {
 namespace {
 
 using plugins::engine::Address;
-using plugins::engine::Client;
 using plugins::engine::NoConnection;
 using rmgr::Error;
 using rmgr::Status;
 
 constexpr const char* choice_key = "engine";
-constexpr std::size_t most_pem = std::size_t{256} << 10;
 
 Address socket_at(const std::string& path) {
   Address address;
   address.path = path;
   return address;
-}
-
-std::string read_pem(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text(most_pem + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  if (text.empty() || text.size() > most_pem)
-    throw Error(Status::invalid, "The file " + path + " of tls cannot be read or is too large; correct it.");
-  return text;
 }
 
 }  // namespace
@@ -54,20 +41,6 @@ std::vector<Engine::Candidate> Engine::candidates() const {
   return all;
 }
 
-std::shared_ptr<Client> Engine::client_at(const Address& address) const {
-  plugins::engine::Options options{address, std::nullopt};
-  if (settings_.tls) {
-    plugins::engine::Tls tls;
-    tls.ca = read_pem(settings_.tls->ca);
-    if (!settings_.tls->certificate.empty()) {
-      tls.certificate = read_pem(settings_.tls->certificate);
-      host_.secrets().with_secret(settings_.tls->key, [&](rmgr::SecretView key) { tls.key = key.reveal(); });
-    }
-    options.tls = std::move(tls);
-  }
-  return std::make_shared<Client>(std::move(options));
-}
-
 Connection Engine::choose(const rmgr::Call& call) {
   const auto all = candidates();
   const bool open_question = all.size() > 1;
@@ -75,7 +48,7 @@ Connection Engine::choose(const rmgr::Call& call) {
   std::optional<NoConnection> first;
   for (const Candidate& one : all) {
     if (kept && *kept != one.product + " " + one.address.text()) continue;
-    auto client = client_at(one.address);
+    auto client = plugins::engine::client_at(host_, one.address, settings_.tls);
     try {
       const std::string product = client->ping(call).product;
       if (!one.product.empty() && product != one.product) {
@@ -101,7 +74,8 @@ Connection Engine::connect(const rmgr::Call& call) {
   const std::lock_guard lock(mutex_);
   if (!chosen_) return choose(call);
   // A key is read anew for each use.
-  if (settings_.tls) return {client_at(chosen_->address), chosen_->product};
+  if (settings_.tls)
+    return {plugins::engine::client_at(host_, chosen_->address, settings_.tls), chosen_->product};
   return {client_, chosen_->product};
 }
 

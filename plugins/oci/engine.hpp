@@ -8,14 +8,11 @@
 
 #include "oci/settings.hpp"
 #include "rmgr/host.hpp"
-#include "support/engine/client.hpp"
+#include "support/engine/access.hpp"
 
 namespace oci {
 
-struct Connection {
-  std::shared_ptr<plugins::engine::Client> client;
-  std::string product;  // podman or docker
-};
+using plugins::engine::Connection;
 
 // Thread-safe.
 class Engine {
@@ -33,7 +30,6 @@ class Engine {
   };
   [[nodiscard]] std::vector<Candidate> candidates() const;
   Connection choose(const rmgr::Call& call);
-  std::shared_ptr<plugins::engine::Client> client_at(const plugins::engine::Address& address) const;
 
   rmgr::Host host_;
   const Settings& settings_;

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "oci/engine.hpp"
-#include "oci/images.hpp"
 #include "oci/settings.hpp"
 #include "rmgr/execution_provider.hpp"
+#include "support/engine/sandboxes.hpp"
 
 namespace oci {
 
@@ -31,32 +31,16 @@ class Provider final : public rmgr::ExecutionProvider {
   std::vector<std::string> diagnostics(const rmgr::Call& call, const rmgr::Allocation& allocation) override;
 
  private:
-  using Container = plugins::engine::Container;
-  // The allocation's container: by its id, or by its name if it bears the identity. Nothing if it is not
-  // there.
-  std::optional<Container> find(const rmgr::Call& call, const Connection& connection,
-                                const rmgr::Allocation& allocation) const;
-  // Its own that is there already, ready to be filled; throws if the name is a stranger's or it was started.
-  std::optional<std::string> adopt(const rmgr::Call& call, const Connection& connection,
-                                   const rmgr::Allocation& allocation) const;
-  std::string join_network(const rmgr::Call& call, const Connection& connection,
+  using Sandboxes = plugins::engine::Sandboxes;
+  Sandboxes sandboxes(const rmgr::Call& call) { return Sandboxes(engine_.connect(call)); }
+  std::string join_network(const rmgr::Call& call, const Sandboxes& sandboxes,
                            const rmgr::Allocation& allocation) const;
-  std::string create(const rmgr::Call& call, const Connection& connection, const rmgr::Allocation& allocation,
-                     const std::string& network) const;
-  void copy_package(const rmgr::Call& call, const Connection& connection, const rmgr::Allocation& allocation,
+  void copy_package(const rmgr::Call& call, const Sandboxes& sandboxes, const rmgr::Allocation& allocation,
                     const std::string& id) const;
-  std::vector<rmgr::Owned> list(const rmgr::Call& call, const plugins::engine::Labels& labels);
-  // What the runner's own diagnostics in the container prove; empty: nothing.
-  std::string evidence(const rmgr::Call& call, const Connection& connection, const std::string& id) const;
-  static void discard(const rmgr::Call& call, const Connection& connection,
-                      const rmgr::Allocation& allocation, const std::optional<std::string>& container);
-  static void end(const rmgr::Call& call, const Connection& connection, const std::string& id,
-                  rmgr::Millis grace);
 
-  rmgr::Host host_;
   Settings settings_;
   Engine engine_;
-  Images images_;
+  plugins::engine::Images images_;
 };
 
 }  // namespace oci

@@ -1,6 +1,5 @@
 #include "oci/readiness.hpp"
 
-#include "oci/images.hpp"
 #include "oci/sandbox.hpp"
 
 namespace oci {
@@ -71,7 +70,7 @@ std::string note_of(const Settings& settings) {
 Probe probe_engine(const rmgr::Call& call, Engine& engine, const Settings& settings,
                    const rmgr::Profile& profile) {
   const std::string image(profile.image);
-  if (!image.empty() && !sound_reference(image))
+  if (!image.empty() && !plugins::engine::sound_reference(image))
     return not_ready(Readiness::image_unavailable,
                      "The policy's image is no name of an image; correct profile.image.");
   try {
@@ -84,7 +83,7 @@ Probe probe_engine(const rmgr::Call& call, Engine& engine, const Settings& setti
           "The container engine runs Windows containers; switch it to Linux ones or use another provider.");
     }
     if (auto lacking = lacks_limit(info, profile)) return *lacking;
-    const bool must_be_here = settings.pull == Pull::never && !image.empty();
+    const bool must_be_here = settings.images.pull == plugins::engine::Pull::never && !image.empty();
     if (must_be_here && !connection.client->inspect_image(call, image)) {
       return not_ready(Readiness::image_unavailable,
                        "The image " + image +

@@ -2,8 +2,8 @@
 
 #include <charconv>
 
-#include "oci/identity.hpp"
 #include "rmgr/error.hpp"
+#include "support/engine/sandboxes.hpp"
 
 namespace oci {
 namespace {
@@ -14,7 +14,7 @@ std::string bootstrap() {
   return "IFS= read -r ACTIONS_RUNNER_INPUT_JITCONFIG && [ -n \"$ACTIONS_RUNNER_INPUT_JITCONFIG\" ] || exit "
          "70\n"
          "echo " +
-         std::string(taken_word) +
+         std::string(plugins::engine::taken_word) +
          "\n"
          "export ACTIONS_RUNNER_INPUT_JITCONFIG\n"
          "exec \"$1\" run </dev/null >/dev/null 2>&1\n";
@@ -37,7 +37,7 @@ plugins::engine::ContainerSpec sandbox_of(const Settings& settings, const rmgr::
   spec.environment.emplace_back("RUNNER_ALLOW_RUNASROOT=1");
   spec.user = settings.user;
   spec.directory = settings.runner_path;
-  spec.labels = labels_of(allocation);
+  spec.labels = plugins::engine::labels_of(allocation);
   spec.add_capabilities = base_capabilities();
   spec.add_capabilities.insert(spec.add_capabilities.end(), settings.add_capabilities.begin(),
                                settings.add_capabilities.end());

@@ -3,16 +3,12 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 #include "oci/settings.hpp"
 #include "rmgr/execution_provider.hpp"
 #include "support/engine/model.hpp"
 
 namespace oci {
-
-// The word with which a container says that it has read the one-time secret.
-inline constexpr std::string_view taken_word = "rmgr-secret-taken";
 
 // `network`: what the container joins.
 plugins::engine::ContainerSpec sandbox_of(const Settings& settings, const rmgr::Allocation& allocation,

@@ -9,6 +9,8 @@ namespace oci {
 namespace {
 
 using Json = nlohmann::json;
+using plugins::engine::Pull;
+using plugins::engine::TlsFiles;
 
 constexpr std::int64_t default_pids = 4096;
 constexpr std::string_view default_runner_path = "/opt/actions-runner";
@@ -42,11 +44,11 @@ Settings read(const Json& json) {
     settings.tls = TlsFiles{tls->at("ca").get<std::string>(), get_or(*tls, "certificate", std::string()),
                             get_or(*tls, "key", std::string())};
   }
-  settings.pull = read_pull(get_or(json, "pull", std::string("missing")));
+  settings.images.pull = read_pull(get_or(json, "pull", std::string("missing")));
   for (const Json& one : get_or(json, "registry_auth", Json::array())) {
-    settings.registry_auth.push_back({one.at("registry").get<std::string>(),
-                                      one.at("username").get<std::string>(),
-                                      one.at("password").get<std::string>()});
+    settings.images.registry_auth.push_back({one.at("registry").get<std::string>(),
+                                             one.at("username").get<std::string>(),
+                                             one.at("password").get<std::string>()});
   }
   settings.in_image = json.contains("runner_path");
   settings.runner_path = get_or(json, "runner_path", std::string(default_runner_path));

@@ -7,31 +7,18 @@
 #include <string_view>
 #include <vector>
 
-#include "support/engine/address.hpp"
+#include "support/engine/access.hpp"
+#include "support/engine/resolution.hpp"
 
 namespace oci {
 
 enum class EngineChoice { automatic, podman, docker };
-enum class Pull { missing, always, never };
-
-struct TlsFiles {
-  std::string ca;           // path
-  std::string certificate;  // path; empty: none
-  std::string key;          // secret reference
-};
-
-struct RegistryCredential {
-  std::string registry;  // host[:port]
-  std::string username;
-  std::string password;  // secret reference
-};
 
 struct Settings {
   EngineChoice engine = EngineChoice::automatic;
   std::optional<plugins::engine::Address> host;  // none: where the engine usually listens
-  std::optional<TlsFiles> tls;
-  Pull pull = Pull::missing;
-  std::vector<RegistryCredential> registry_auth;
+  std::optional<plugins::engine::TlsFiles> tls;
+  plugins::engine::ImageSettings images;
   bool in_image = false;    // the runner package is in the image, and is not copied in
   std::string runner_path;  // where it is, in the container
   std::string network;      // none, own, or the name of one

@@ -1,8 +1,8 @@
-#include "oci/patience.hpp"
+#include "support/engine/patience.hpp"
 
 #include <algorithm>
 
-namespace oci {
+namespace plugins::engine {
 
 using std::chrono::duration_cast;
 using std::chrono::milliseconds;
@@ -20,4 +20,4 @@ Patience::Patience(milliseconds time) : end_(steady_clock::now() + time) {
   abi_.off_cancel = [](void*, std::uint64_t) noexcept {};
 }
 
-}  // namespace oci
+}  // namespace plugins::engine

@@ -1,13 +1,12 @@
-#include "oci/images.hpp"
+#include "support/engine/resolution.hpp"
 
 #include <algorithm>
 
 #include "support/engine/json.hpp"
 
-namespace oci {
+namespace plugins::engine {
 namespace {
 
-using plugins::engine::Image;
 using rmgr::Error;
 using rmgr::Status;
 
@@ -87,8 +86,7 @@ void Images::pull(const rmgr::Call& call, const Connection& connection, const st
     return;
   }
   host_.secrets().with_secret(entry->password, [&](rmgr::SecretView password) {
-    std::string credential =
-        plugins::engine::write_credential(entry->username, password.reveal(), entry->registry);
+    std::string credential = write_credential(entry->username, password.reveal(), entry->registry);
     try {
       connection.client->pull_image(call, reference, credential);
     } catch (...) {
@@ -105,11 +103,10 @@ void Images::check_platform(const rmgr::Call& call, const Connection& connection
   const bool fits = image.os.empty() || image.architecture.empty() ||
                     (image.os == version.os && image.architecture == version.architecture);
   if (fits) return;
-  throw Error(Status::unsupported, "The image " + reference + " is for " +
-                                       plugins::engine::presentable(image.os + "/" + image.architecture) +
-                                       " and this engine runs " +
-                                       plugins::engine::presentable(version.os + "/" + version.architecture) +
-                                       "; name another image.");
+  throw Error(Status::unsupported,
+              "The image " + reference + " is for " + presentable(image.os + "/" + image.architecture) +
+                  " and this engine runs " + presentable(version.os + "/" + version.architecture) +
+                  "; name another image.");
 }
 
 std::string Images::resolve(const rmgr::Call& call, const Connection& connection,
@@ -161,4 +158,4 @@ Image Images::need(const rmgr::Call& call, const Connection& connection, const s
   return *image;
 }
 
-}  // namespace oci
+}  // namespace plugins::engine

@@ -4,12 +4,25 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "oci/engine.hpp"
-#include "oci/settings.hpp"
 #include "rmgr/host.hpp"
+#include "support/engine/access.hpp"
 
-namespace oci {
+namespace plugins::engine {
+
+enum class Pull { missing, always, never };
+
+struct RegistryCredential {
+  std::string registry;  // host[:port]
+  std::string username;
+  std::string password;  // secret reference
+};
+
+struct ImageSettings {
+  Pull pull = Pull::missing;
+  std::vector<RegistryCredential> registry_auth;
+};
 
 // A name that engines understand: name, name:tag, name@sha256:…, or sha256:… of an image that is here.
 bool sound_reference(std::string_view reference);
@@ -24,22 +37,21 @@ std::optional<std::string> digest_for(std::string_view reference, const std::vec
 // unreachable, retry.
 class Images {
  public:
-  Images(rmgr::Host host, const Settings& settings) : host_(host), settings_(settings) {}
+  Images(rmgr::Host host, const ImageSettings& settings) : host_(host), settings_(settings) {}
 
   // The digest-pinned name; the image is here afterwards.
   std::string resolve(const rmgr::Call& call, const Connection& connection,
                       const std::string& reference) const;
   // The image of a pinned name, pulled if it is missing and may be.
-  plugins::engine::Image need(const rmgr::Call& call, const Connection& connection,
-                              const std::string& pinned) const;
+  Image need(const rmgr::Call& call, const Connection& connection, const std::string& pinned) const;
 
  private:
   void pull(const rmgr::Call& call, const Connection& connection, const std::string& reference) const;
   static void check_platform(const rmgr::Call& call, const Connection& connection,
-                             const std::string& reference, const plugins::engine::Image& image);
+                             const std::string& reference, const Image& image);
 
   rmgr::Host host_;
-  const Settings& settings_;
+  const ImageSettings& settings_;
 };
 
-}  // namespace oci
+}  // namespace plugins::engine

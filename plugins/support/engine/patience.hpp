@@ -5,7 +5,7 @@
 
 #include "rmgr/call.hpp"
 
-namespace oci {
+namespace plugins::engine {
 
 // Is over after its time and cannot be cancelled. Outlives every use of call().
 class Patience {
@@ -20,4 +20,4 @@ class Patience {
   rmgr_call abi_{};
 };
 
-}  // namespace oci
+}  // namespace plugins::engine

@@ -8,18 +8,18 @@
 #include "rmgr/execution_provider.hpp"
 #include "support/engine/model.hpp"
 
-namespace oci {
+namespace plugins::engine {
 
 // rm-<attempt>-<first eight digits of the generation>; of the container and of its network.
 std::string name_of(const rmgr::Allocation& allocation);
 
-plugins::engine::Labels labels_of(const rmgr::Allocation& allocation);
+Labels labels_of(const rmgr::Allocation& allocation);
 // Those that say which attempt it is, without image and policy.
-plugins::engine::Labels attempt_labels(const rmgr::Allocation& allocation);
-plugins::engine::Labels host_label(std::string_view host);
+Labels attempt_labels(const rmgr::Allocation& allocation);
+Labels host_label(std::string_view host);
 
 // Does it carry exactly the allocation's identity?
-bool bears(const plugins::engine::Labels& labels, const rmgr::Allocation& allocation);
+bool bears(const Labels& labels, const rmgr::Allocation& allocation);
 
 // What an environment's id names: a container, or a network that was left without one.
 struct Environment {
@@ -31,6 +31,6 @@ std::string text_of(const Environment& environment);
 std::optional<Environment> parse_environment(std::string_view text);
 
 // As the labels say it.
-rmgr::Owned owned(const plugins::engine::Labels& labels, const Environment& environment);
+rmgr::Owned owned(const Labels& labels, const Environment& environment);
 
-}  // namespace oci
+}  // namespace plugins::engine

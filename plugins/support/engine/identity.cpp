@@ -1,11 +1,9 @@
-#include "oci/identity.hpp"
+#include "support/engine/identity.hpp"
 
 #include <algorithm>
 
-namespace oci {
+namespace plugins::engine {
 namespace {
-
-using plugins::engine::Labels;
 
 constexpr const char* host_key = "runner-manager.host";
 constexpr const char* attempt_key = "runner-manager.attempt";
@@ -72,4 +70,4 @@ rmgr::Owned owned(const Labels& labels, const Environment& environment) {
           value(labels, image_key), text_of(environment)};
 }
 
-}  // namespace oci
+}  // namespace plugins::engine

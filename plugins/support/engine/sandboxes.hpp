@@ -1,0 +1,78 @@
+// The containers of attempts: what every provider does with them that runs one container for each attempt.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rmgr/execution_provider.hpp"
+#include "support/engine/access.hpp"
+#include "support/engine/identity.hpp"
+
+namespace plugins::engine {
+
+// The word with which a container says that it has read the one-time secret.
+inline constexpr std::string_view taken_word = "rmgr-secret-taken";
+
+// Throws invalid unless the package holds that program.
+void check_package(std::string_view package, const std::string& listener);
+
+// What a failed removal is: to be tried again, whatever failed.
+rmgr::Error deferred(const rmgr::Error& error);
+
+// Over one connection; throws rmgr::Error as the operation of a provider that uses it. What it undoes after a
+// failure it undoes in time of its own, and what it cannot undo a removal will.
+class Sandboxes {
+ public:
+  explicit Sandboxes(Connection connection) : connection_(std::move(connection)) {}
+
+  [[nodiscard]] Client& client() const { return *connection_.client; }
+  [[nodiscard]] const std::string& product() const { return connection_.product; }
+
+  // The allocation's container: by its id, or by its name if it bears the identity. Nothing if it is not
+  // there.
+  [[nodiscard]] std::optional<Container> find(const rmgr::Call& call,
+                                              const rmgr::Allocation& allocation) const;
+  // Its own that is there already, ready to be filled; throws if the name is a stranger's or it was started.
+  [[nodiscard]] std::optional<std::string> adopt(const rmgr::Call& call,
+                                                 const rmgr::Allocation& allocation) const;
+  // Answers the id, also of one that an earlier request made whose answer was lost.
+  [[nodiscard]] std::string create(const rmgr::Call& call, const rmgr::Allocation& allocation,
+                                   const ContainerSpec& spec) const;
+  // Removes what a failed preparation made.
+  void discard(const rmgr::Call& call, const rmgr::Allocation& allocation,
+               const std::optional<std::string>& container) const;
+
+  // Starts the container and hands it the secret as one line; returns once it has said `taken_word`.
+  // `needed`: what the image must have for that, in the words of the failure.
+  void start(const rmgr::Call& call, const rmgr::Allocation& allocation, rmgr::SecretView jit_config,
+             const std::string& needed, rmgr::StartResult& result) const;
+  [[nodiscard]] rmgr::EnvironmentState inspect(const rmgr::Call& call,
+                                               const rmgr::Allocation& allocation) const;
+  void stop(const rmgr::Call& call, const rmgr::Allocation& allocation, rmgr::Millis grace) const;
+  void remove(const rmgr::Call& call, const rmgr::Allocation& allocation) const;
+  // Containers, and networks that were left without one, that bear every label.
+  [[nodiscard]] std::vector<rmgr::Owned> list(const rmgr::Call& call, const Labels& labels) const;
+  [[nodiscard]] std::vector<rmgr::Owned> recover(const rmgr::Call& call,
+                                                 const rmgr::Allocation& allocation) const;
+  [[nodiscard]] bool owns(const rmgr::Call& call, const rmgr::Allocation& allocation,
+                          std::string_view environment) const;
+  // `diagnostics_path`: where the runner in the container keeps its own.
+  [[nodiscard]] std::vector<std::string> diagnostics(const rmgr::Call& call,
+                                                     const rmgr::Allocation& allocation,
+                                                     const std::string& diagnostics_path) const;
+
+ private:
+  // Returns when it does not run.
+  void end(const rmgr::Call& call, const std::string& id, rmgr::Millis grace) const;
+  void hand_over(const rmgr::Call& call, Attached& attached, std::string_view secret,
+                 const std::string& needed) const;
+  // What the runner's own diagnostics in the container prove; empty: nothing.
+  [[nodiscard]] std::string evidence(const rmgr::Call& call, const std::string& id,
+                                     const std::string& path) const;
+
+  Connection connection_;
+};
+
+}  // namespace plugins::engine
