@@ -128,7 +128,8 @@ std::optional<std::string> Provider::adopt(const rmgr::Call& call, const Connect
 
 std::string Provider::join_network(const rmgr::Call& call, const Connection& connection,
                                    const rmgr::Allocation& allocation) const {
-  if (settings_.network != "own") return settings_.network;
+  const std::string& wanted = settings_.of(allocation.policy).network;
+  if (wanted != "own") return wanted;
   const std::string name = name_of(allocation);
   if (connection.client->list_networks(call, attempt_labels(allocation)).empty())
     connection.client->create_network(call, name, labels_of(allocation));
@@ -138,7 +139,7 @@ std::string Provider::join_network(const rmgr::Call& call, const Connection& con
 
 std::string Provider::create(const rmgr::Call& call, const Connection& connection,
                              const rmgr::Allocation& allocation, const std::string& network) const {
-  const auto spec = sandbox_of(settings_, allocation, network);
+  const auto spec = sandbox_of(settings_.of(allocation.policy), allocation, network);
   try {
     return connection.client->create_container(call, name_of(allocation), spec);
   } catch (const Error& error) {
@@ -151,12 +152,13 @@ std::string Provider::create(const rmgr::Call& call, const Connection& connectio
 
 void Provider::copy_package(const rmgr::Call& call, const Connection& connection,
                             const rmgr::Allocation& allocation, const std::string& id) const {
-  if (settings_.in_image) return;
+  const ContainerSettings& settings = settings_.of(allocation.policy);
+  if (settings.in_image) return;
   const auto image = connection.client->inspect_image(call, std::string(allocation.image));
   if (!image)
     throw Error(Status::retry, "The image vanished from the engine while a container was made of it.");
-  const Account account = account_of(settings_, *image);
-  const plugins::engine::TarOptions options{settings_.runner_path.substr(1), account.uid, account.gid};
+  const Account account = account_of(settings, *image);
+  const plugins::engine::TarOptions options{settings.runner_path.substr(1), account.uid, account.gid};
   connection.client->put_archive(call, id, "/", [&](const plugins::engine::Emit& emit) {
     plugins::engine::write_tar(call, std::string(allocation.package), options, emit);
   });
@@ -165,10 +167,11 @@ void Provider::copy_package(const rmgr::Call& call, const Connection& connection
 std::optional<std::string> Provider::prepare(const rmgr::Call& call, const rmgr::Allocation& allocation) {
   if (!is_pinned(allocation.image))
     throw Error(Status::invalid, "The attempt's image is not pinned by a digest; resolve it first.");
-  if (!settings_.in_image) check_package(allocation);
+  const ContainerSettings& settings = settings_.of(allocation.policy);
+  if (!settings.in_image) check_package(allocation);
   const Connection connection = engine_.connect(call);
   const auto image = images_.need(call, connection, std::string(allocation.image));
-  if (!settings_.in_image) account_of(settings_, image);
+  if (!settings.in_image) account_of(settings, image);
   std::optional<std::string> id = adopt(call, connection, allocation);
   try {
     if (!id) id = create(call, connection, allocation, join_network(call, connection, allocation));
@@ -340,7 +343,7 @@ bool Provider::owns(const rmgr::Call& call, const rmgr::Allocation& allocation,
 }
 
 std::string Provider::evidence(const rmgr::Call& call, const Connection& connection,
-                               const std::string& id) const {
+                               const rmgr::Allocation& allocation, const std::string& id) const {
   bool worker = false;
   bool listener = false;
   plugins::engine::TarNames names([&](const std::string& name) {
@@ -351,10 +354,11 @@ std::string Provider::evidence(const rmgr::Call& call, const Connection& connect
     return !worker;
   });
   std::size_t total = 0;
-  connection.client->get_archive(call, id, settings_.runner_path + "/_diag", [&](std::string_view piece) {
-    total += piece.size();
-    return names.take(piece) && total <= most_diagnostics;
-  });
+  connection.client->get_archive(call, id, settings_.of(allocation.policy).runner_path + "/_diag",
+                                 [&](std::string_view piece) {
+                                   total += piece.size();
+                                   return names.take(piece) && total <= most_diagnostics;
+                                 });
   if (worker) return "job ran";
   return listener && names.complete() ? "no job" : "";
 }
@@ -377,7 +381,7 @@ std::vector<std::string> Provider::diagnostics(const rmgr::Call& call, const rmg
   if (container->out_of_memory) lines.emplace_back("out of memory");
   if (!container->error.empty()) lines.emplace_back("engine could not start it");
   if (container->status == ContainerStatus::created) return lines;
-  if (std::string proof = evidence(call, connection, container->id); !proof.empty())
+  if (std::string proof = evidence(call, connection, allocation, container->id); !proof.empty())
     lines.push_back(std::move(proof));
   return lines;
 }

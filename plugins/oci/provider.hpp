@@ -47,7 +47,8 @@ class Provider final : public rmgr::ExecutionProvider {
                     const std::string& id) const;
   std::vector<rmgr::Owned> list(const rmgr::Call& call, const plugins::engine::Labels& labels);
   // What the runner's own diagnostics in the container prove; empty: nothing.
-  std::string evidence(const rmgr::Call& call, const Connection& connection, const std::string& id) const;
+  std::string evidence(const rmgr::Call& call, const Connection& connection,
+                       const rmgr::Allocation& allocation, const std::string& id) const;
   static void discard(const rmgr::Call& call, const Connection& connection,
                       const rmgr::Allocation& allocation, const std::optional<std::string>& container);
   static void end(const rmgr::Call& call, const Connection& connection, const std::string& id,
