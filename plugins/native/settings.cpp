@@ -1,30 +1,13 @@
 #include "native/settings.hpp"
 
-#include <array>
-
 #include "native/settings/json.hpp"
 #include "rmgr/error.hpp"
+#include "support/joined_text.hpp"
 
 namespace native {
 namespace {
 
 using Json = nlohmann::json;
-
-// The texts one after the other, made by the compiler: the schema is needed before any constructor runs.
-template <const std::string_view&... texts>
-struct Joined {
-  static constexpr auto characters = [] {
-    std::array<char, (texts.size() + ... + 0)> all{};
-    std::size_t at = 0;
-    const auto add = [&](std::string_view text) {
-      for (const char c : text)
-        all[at++] = c;
-    };
-    (add(texts), ...);
-    return all;
-  }();
-  static constexpr std::string_view text{characters.data(), characters.size()};
-};
 
 constexpr std::string_view comma = ",";
 constexpr std::string_view begin = R"({
@@ -68,9 +51,9 @@ Settings read(const Json& json) {
 }  // namespace
 
 constinit const std::string_view settings_schema =
-    Joined<begin, account_properties, comma, environment_properties, comma, containment_properties, comma,
-           hook_properties, comma, policies_property, containment_properties, comma, hook_properties,
-           end_of_policies, end>::text;
+    plugins::Joined<begin, account_properties, comma, environment_properties, comma, containment_properties,
+                    comma, hook_properties, comma, policies_property, containment_properties, comma,
+                    hook_properties, end_of_policies, end>::text;
 
 Settings parse_settings(std::string_view json) {
   try {

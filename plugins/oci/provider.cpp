@@ -31,7 +31,8 @@ std::optional<std::string> Provider::resolve(const rmgr::Call& call, const rmgr:
 
 std::string Provider::join_network(const rmgr::Call& call, const Sandboxes& sandboxes,
                                    const rmgr::Allocation& allocation) const {
-  if (settings_.network != "own") return settings_.network;
+  const std::string& wanted = settings_.of(allocation.policy).network;
+  if (wanted != "own") return wanted;
   const std::string name = name_of(allocation);
   if (sandboxes.client().list_networks(call, attempt_labels(allocation)).empty())
     sandboxes.client().create_network(call, name, labels_of(allocation));
@@ -41,12 +42,13 @@ std::string Provider::join_network(const rmgr::Call& call, const Sandboxes& sand
 
 void Provider::copy_package(const rmgr::Call& call, const Sandboxes& sandboxes,
                             const rmgr::Allocation& allocation, const std::string& id) const {
-  if (settings_.in_image) return;
+  const ContainerSettings& settings = settings_.of(allocation.policy);
+  if (settings.in_image) return;
   const auto image = sandboxes.client().inspect_image(call, std::string(allocation.image));
   if (!image)
     throw Error(Status::retry, "The image vanished from the engine while a container was made of it.");
-  const Account account = account_of(settings_, *image);
-  const plugins::engine::TarOptions options{settings_.runner_path.substr(1), account.uid, account.gid};
+  const Account account = account_of(settings, *image);
+  const plugins::engine::TarOptions options{settings.runner_path.substr(1), account.uid, account.gid};
   sandboxes.client().put_archive(call, id, "/", [&](const plugins::engine::Emit& emit) {
     plugins::engine::write_tar(call, std::string(allocation.package), options, emit);
   });
@@ -55,16 +57,17 @@ void Provider::copy_package(const rmgr::Call& call, const Sandboxes& sandboxes,
 std::optional<std::string> Provider::prepare(const rmgr::Call& call, const rmgr::Allocation& allocation) {
   if (!plugins::engine::is_pinned(allocation.image))
     throw Error(Status::invalid, "The attempt's image is not pinned by a digest; resolve it first.");
-  if (!settings_.in_image) plugins::engine::check_package(allocation.package, "bin/Runner.Listener");
+  const ContainerSettings& settings = settings_.of(allocation.policy);
+  if (!settings.in_image) plugins::engine::check_package(allocation.package, "bin/Runner.Listener");
   const Connection connection = engine_.connect(call);
   const auto image = images_.need(call, connection, std::string(allocation.image));
-  if (!settings_.in_image) account_of(settings_, image);
+  if (!settings.in_image) account_of(settings, image);
   const Sandboxes sandboxes(connection);
   std::optional<std::string> id = sandboxes.adopt(call, allocation);
   try {
     if (!id) {
       const std::string network = join_network(call, sandboxes, allocation);
-      id = sandboxes.create(call, allocation, sandbox_of(settings_, allocation, network));
+      id = sandboxes.create(call, allocation, sandbox_of(settings, allocation, network));
     }
     RMGR_CRASH_POINT("oci.prepare.created");
     copy_package(call, sandboxes, allocation, *id);
@@ -112,7 +115,7 @@ bool Provider::owns(const rmgr::Call& call, const rmgr::Allocation& allocation,
 }
 
 std::vector<std::string> Provider::diagnostics(const rmgr::Call& call, const rmgr::Allocation& allocation) {
-  return sandboxes(call).diagnostics(call, allocation, settings_.runner_path + "/_diag");
+  return sandboxes(call).diagnostics(call, allocation, settings_.of(allocation.policy).runner_path + "/_diag");
 }
 
 }  // namespace oci

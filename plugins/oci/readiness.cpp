@@ -51,20 +51,6 @@ std::optional<Probe> lacks_limit(const Info& info, const rmgr::Profile& profile)
   return std::nullopt;
 }
 
-// What an operator loosened, in one sentence.
-std::string note_of(const Settings& settings) {
-  std::string loosened;
-  const auto add = [&](bool is, const std::string& what) {
-    if (is) loosened += (loosened.empty() ? "" : ", ") + what;
-  };
-  add(!settings.add_capabilities.empty(), "more capabilities than package managers need");
-  add(settings.privilege_escalation, "set-user-ID programs work");
-  add(!settings.init, "no init process reaps what jobs leave");
-  add(settings.network != "own" && settings.network != "none",
-      "containers share the network " + settings.network);
-  return loosened.empty() ? "" : "loosened by configuration: " + loosened;
-}
-
 }  // namespace
 
 Probe probe_engine(const rmgr::Call& call, Engine& engine, const Settings& settings,
@@ -90,7 +76,7 @@ Probe probe_engine(const rmgr::Call& call, Engine& engine, const Settings& setti
                            " is not in the engine; pull it there, or let it be pulled by "
                            "pull: missing.");
     }
-    return {Readiness::ready, "", note_of(settings)};
+    return {Readiness::ready, "", loosened(settings.of(profile.policy))};
   } catch (const NoConnection& nobody) {
     return unreached(nobody);
   } catch (const Error& error) {

@@ -27,8 +27,8 @@ bool number(std::string_view text, std::uint32_t& out) {
 
 }  // namespace
 
-plugins::engine::ContainerSpec sandbox_of(const Settings& settings, const rmgr::Allocation& allocation,
-                                          const std::string& network) {
+plugins::engine::ContainerSpec sandbox_of(const ContainerSettings& settings,
+                                          const rmgr::Allocation& allocation, const std::string& network) {
   plugins::engine::ContainerSpec spec;
   spec.image = allocation.image;
   spec.entrypoint = {"/bin/sh", "-c", bootstrap()};
@@ -58,7 +58,7 @@ plugins::engine::ContainerSpec sandbox_of(const Settings& settings, const rmgr::
   return spec;
 }
 
-Account account_of(const Settings& settings, const plugins::engine::Image& image) {
+Account account_of(const ContainerSettings& settings, const plugins::engine::Image& image) {
   const std::string& user = settings.user.empty() ? image.user : settings.user;
   const std::size_t colon = user.find(':');
   const std::string name = user.substr(0, colon);

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "rmgr/error.hpp"
+#include "support/joined_text.hpp"
 
 namespace oci {
 namespace {
@@ -11,9 +12,6 @@ namespace {
 using Json = nlohmann::json;
 using plugins::engine::Pull;
 using plugins::engine::TlsFiles;
-
-constexpr std::int64_t default_pids = 4096;
-constexpr std::string_view default_runner_path = "/opt/actions-runner";
 
 [[noreturn]] void refuse(const std::string& why) { throw rmgr::Error(rmgr::Status::invalid, why); }
 
@@ -50,23 +48,15 @@ Settings read(const Json& json) {
                                              one.at("username").get<std::string>(),
                                              one.at("password").get<std::string>()});
   }
-  settings.in_image = json.contains("runner_path");
-  settings.runner_path = get_or(json, "runner_path", std::string(default_runner_path));
-  settings.network = get_or(json, "network", std::string("own"));
-  settings.user = get_or(json, "user", std::string());
-  settings.environment = get_or(json, "environment", std::vector<std::string>());
-  settings.add_capabilities = get_or(json, "add_capabilities", std::vector<std::string>());
-  settings.tmpfs = get_or(json, "tmpfs", std::vector<std::string>());
-  settings.privilege_escalation = get_or(json, "privilege_escalation", false);
-  settings.read_only = get_or(json, "read_only", false);
-  settings.init = get_or(json, "init", true);
-  settings.pids = get_or(json, "pids", default_pids);
+  read(json, settings.common);
+  if (const auto policies = json.find("policies"); policies != json.end()) {
+    for (const auto& [name, own] : policies->items()) {
+      ContainerSettings merged = settings.common;
+      read(own, merged);
+      settings.policies.emplace(name, std::move(merged));
+    }
+  }
   return settings;
-}
-
-bool sound_path(const std::string& path) {
-  return path.size() > 1 && !path.ends_with('/') && path.find("//") == std::string::npos &&
-         (path + "/").find("/./") == std::string::npos && (path + "/").find("/../") == std::string::npos;
 }
 
 void check(const Settings& settings) {
@@ -83,27 +73,15 @@ void check(const Settings& settings) {
   }
   if (settings.tls && settings.tls->certificate.empty() != settings.tls->key.empty())
     refuse("tls: a certificate and its key belong together; give both or neither.");
-  if (settings.network == "host")
-    refuse("network: host would show the host's own services to jobs; name another network, own or none.");
-  if (!sound_path(settings.runner_path)) refuse("runner_path: it is not a plain absolute path; correct it.");
-  for (const std::string& path : settings.tmpfs) {
-    if (!sound_path(path)) refuse("tmpfs: an entry is not a plain absolute path; correct it.");
-  }
-  for (const std::string& variable : settings.environment) {
-    if (variable.starts_with("ACTIONS_RUNNER_INPUT_"))
-      refuse(
-          "environment: variables that begin with ACTIONS_RUNNER_INPUT_ are the agent's own; remove them.");
-  }
-  for (const std::string& name : settings.add_capabilities) {
-    if (name == "ALL") refuse("add_capabilities: name the capabilities one by one instead of ALL.");
-  }
+  check(settings.common);
+  for (const auto& [name, own] : settings.policies)
+    check(own);
 }
 
-}  // namespace
-
-const std::string_view settings_schema = R"({
+constexpr std::string_view begin = R"({
   "type": "object",
-  "properties": {
+  "properties": {)";
+constexpr std::string_view engine_properties = R"(
     "engine": {
       "type": "string",
       "description": "podman, docker, or auto: the first of them that answers, for good",
@@ -145,74 +123,28 @@ const std::string_view settings_schema = R"({
         "required": ["registry", "username", "password"]
       },
       "maxItems": 32
-    },
-    "runner_path": {
-      "type": "string",
-      "description": "where the image holds the runner package; without it the package is copied into each container",
-      "pattern": "^/",
-      "maxLength": 1024
-    },
-    "network": {
-      "type": "string",
-      "description": "own: a network for each container; none; or the name of an existing one",
-      "pattern": "^[A-Za-z0-9][A-Za-z0-9_.-]*$",
-      "maxLength": 128,
-      "default": "own"
-    },
-    "user": {
-      "type": "string",
-      "description": "UID or UID:GID of the runner in the container; without it the image's user",
-      "pattern": "^[0-9]+(:[0-9]+)?$",
-      "maxLength": 21
-    },
-    "environment": {
-      "type": "array",
-      "description": "KEY=VALUE for the runner and its jobs; nothing secret",
-      "items": {"type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*=", "maxLength": 4096},
-      "maxItems": 128
-    },
-    "add_capabilities": {
-      "type": "array",
-      "description": "capabilities beside the few that package managers need",
-      "items": {"type": "string", "pattern": "^[A-Z][A-Z_]*$", "maxLength": 64},
-      "maxItems": 64
-    },
-    "tmpfs": {
-      "type": "array",
-      "description": "paths in the container that are kept in memory",
-      "items": {"type": "string", "pattern": "^/[^:,]*$", "maxLength": 1024},
-      "maxItems": 16
-    },
-    "privilege_escalation": {
-      "type": "boolean",
-      "description": "let set-user-ID programs, as sudo, work in the container",
-      "default": false
-    },
-    "read_only": {
-      "type": "boolean",
-      "description": "nothing of the image can be changed; the runner's own directory and /tmp still can",
-      "default": false
-    },
-    "init": {
-      "type": "boolean",
-      "description": "start the engine's init process first, which reaps what jobs leave",
-      "default": true
-    },
-    "pids": {
-      "type": "integer",
-      "description": "the most processes and threads of a container, for policies that do not say",
-      "minimum": 64,
-      "maximum": 1000000,
-      "default": 4096
-    }
+    })";
+constexpr std::string_view comma = ",";
+constexpr std::string_view policies_property = R"(
+    "policies": {
+      "type": "object",
+      "description": "by the name of a policy: keys of its containers that it has otherwise",
+      "additionalProperties": {
+        "type": "object",
+        "properties": {)";
+constexpr std::string_view end_of_policies = R"(
+        }
+      }
+    })";
+constexpr std::string_view end = R"(
   }
 })";
 
-const std::vector<std::string>& base_capabilities() {
-  static const std::vector<std::string> all = {"CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID",
-                                               "KILL",  "SETFCAP",      "SETGID", "SETUID"};
-  return all;
-}
+}  // namespace
+
+constinit const std::string_view settings_schema =
+    plugins::Joined<begin, engine_properties, comma, container_properties, comma, policies_property,
+                    container_properties, end_of_policies, end>::text;
 
 Settings parse_settings(std::string_view json) {
   Settings settings;

@@ -1,12 +1,14 @@
 // What an operator may configure for runners in containers.
 #pragma once
 
-#include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "oci/container_settings.hpp"
 #include "support/engine/access.hpp"
 #include "support/engine/resolution.hpp"
 
@@ -19,25 +21,18 @@ struct Settings {
   std::optional<plugins::engine::Address> host;  // none: where the engine usually listens
   std::optional<plugins::engine::TlsFiles> tls;
   plugins::engine::ImageSettings images;
-  bool in_image = false;    // the runner package is in the image, and is not copied in
-  std::string runner_path;  // where it is, in the container
-  std::string network;      // none, own, or the name of one
-  std::string user;         // UID or UID:GID; empty: the image's
-  std::vector<std::string> environment;
-  std::vector<std::string> add_capabilities;
-  std::vector<std::string> tmpfs;
-  bool privilege_escalation = false;
-  bool read_only = false;
-  bool init = true;
-  std::int64_t pids = 0;  // for policies without a wish
+  ContainerSettings common;
+  std::map<std::string, ContainerSettings, std::less<>> policies;  // complete: `common` with their own on top
+
+  [[nodiscard]] const ContainerSettings& of(std::string_view policy) const {
+    const auto found = policies.find(policy);
+    return found == policies.end() ? common : found->second;
+  }
 };
 
 extern const std::string_view settings_schema;
 
 // Throws rmgr::Error for what the schema cannot say.
 Settings parse_settings(std::string_view json);
-
-// What a container may do after everything was taken from it: what package managers need, and no more.
-const std::vector<std::string>& base_capabilities();
 
 }  // namespace oci

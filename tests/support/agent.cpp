@@ -122,6 +122,13 @@ std::string run_program(const std::vector<std::string>& argv, int* exit_code) {
   return output;
 }
 
+std::string must_run(const std::vector<std::string>& argv, const std::string& what) {
+  int code = -1;
+  std::string said = run_program(argv, &code);
+  if (code != 0) throw std::runtime_error(what);
+  return said;
+}
+
 Agent::Agent(AgentSetup setup) : setup_(std::move(setup)) { write_configuration(); }
 
 Agent::~Agent() {

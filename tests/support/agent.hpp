@@ -114,5 +114,7 @@ class Agent {
 
 // Runs a program to its end; its standard output. `exit_code` may be null.
 std::string run_program(const std::vector<std::string>& argv, int* exit_code);
+// The same of one that must end with 0; throws std::runtime_error of `what` otherwise.
+std::string must_run(const std::vector<std::string>& argv, const std::string& what);
 
 }  // namespace testkit

@@ -58,6 +58,20 @@ std::string journal_dump(const std::string& path) {
   return dump;
 }
 
+std::string journal_value(const std::string& path, const std::string& query) {
+  sqlite3* database = nullptr;
+  std::string value;
+  const auto take = [](void* into, int columns, char** values, char**) {
+    auto& text = *static_cast<std::string*>(into);
+    if (text.empty() && columns > 0 && values[0] != nullptr) text = values[0];
+    return 0;
+  };
+  if (sqlite3_open_v2(path.c_str(), &database, SQLITE_OPEN_READONLY, nullptr) == SQLITE_OK)
+    sqlite3_exec(database, query.c_str(), take, &value, nullptr);
+  sqlite3_close(database);
+  return value;
+}
+
 bool run_sql(const std::string& path, const std::string& statement) {
   sqlite3* database = nullptr;
   const bool done = sqlite3_open_v2(path.c_str(), &database, SQLITE_OPEN_READWRITE, nullptr) == SQLITE_OK &&

@@ -16,6 +16,8 @@ std::string files_below(const std::filesystem::path& root,
 std::set<std::string> credentials_in(const std::string& text);
 // Every row of every table.
 std::string journal_dump(const std::string& path);
+// The first value that a query of a journal answers; empty if there is none.
+std::string journal_value(const std::string& path, const std::string& query);
 // Changes a journal that no agent has open, as nobody should.
 bool run_sql(const std::string& path, const std::string& statement);
 // The points at which the daemon can be killed that stand whole in the sources below `directory`.

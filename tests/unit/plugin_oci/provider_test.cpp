@@ -115,6 +115,19 @@ TEST_F(OciProvider, PreparesANetworkAContainerAndThePackage) {
   EXPECT_THAT(body, Not(HasSubstr("Mounts")));
 }
 
+TEST_F(OciProvider, APolicysContainersHaveItsOwnSettings) {
+  Provider making =
+      provider(R"(,"policies":{"web":{"network":"none","privilege_escalation":true},"other":{"user":"7"}})");
+  making.prepare(call_.call(), allocation_);
+  EXPECT_THAT(changes(), ElementsAre("POST /containers/create", "PUT /containers/" + id + "/archive"));
+  for (const Asked& one : engine_.asked()) {
+    if (!one.line.starts_with("POST /containers/create")) continue;
+    EXPECT_THAT(one.body, HasSubstr(R"("NetworkMode":"none")"));
+    EXPECT_THAT(one.body, HasSubstr(R"("User":"")"));
+    EXPECT_THAT(one.body, Not(HasSubstr("no-new-privileges")));
+  }
+}
+
 TEST_F(OciProvider, FindsItsOwnAgainAndLeavesAStrangerAlone) {
   shows(R"({"Status":"created"})");
   Provider making = provider();
@@ -303,6 +316,11 @@ TEST_F(OciProvider, ProbesSayWhatIsMissing) {
   profile.pids = 100;
   EXPECT_EQ(probe(profile).readiness, Readiness::unsupported);
   EXPECT_THAT(probe({}, R"(,"privilege_escalation":true)").note, HasSubstr("set-user-ID"));
+  const std::string own = R"(,"policies":{"web":{"privilege_escalation":true}})";
+  EXPECT_THAT(probe({}, own).note, IsEmpty());
+  profile = {};
+  profile.policy = "web";
+  EXPECT_THAT(probe(profile, own).note, HasSubstr("privilege_escalation"));
   EXPECT_EQ(probe({}, R"(,"engine":"podman")").readiness, Readiness::unsupported);
   engine_.on("GET /info", {reply(200, R"({"OSType":"windows"})")});
   EXPECT_EQ(probe({}).readiness, Readiness::unsupported);
