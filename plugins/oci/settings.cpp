@@ -9,8 +9,6 @@ namespace oci {
 namespace {
 
 using Json = nlohmann::json;
-using plugins::engine::Pull;
-using plugins::engine::TlsFiles;
 
 constexpr std::int64_t default_pids = 4096;
 constexpr std::string_view default_runner_path = "/opt/actions-runner";
@@ -28,33 +26,13 @@ EngineChoice read_engine(const std::string& word) {
   return word == "docker" ? EngineChoice::docker : EngineChoice::automatic;
 }
 
-Pull read_pull(const std::string& word) {
-  if (word == "always") return Pull::always;
-  return word == "never" ? Pull::never : Pull::missing;
-}
-
 Settings read(const Json& json) {
   Settings settings;
   settings.engine = read_engine(get_or(json, "engine", std::string("auto")));
-  if (const auto host = json.find("host"); host != json.end()) {
-    settings.host = plugins::engine::parse_address(host->get<std::string>());
-    if (!settings.host) refuse("host: it is not of the form unix:///path or tcp://name:port; correct it.");
-  }
-  if (const auto tls = json.find("tls"); tls != json.end()) {
-    settings.tls = TlsFiles{tls->at("ca").get<std::string>(), get_or(*tls, "certificate", std::string()),
-                            get_or(*tls, "key", std::string())};
-  }
-  settings.images.pull = read_pull(get_or(json, "pull", std::string("missing")));
-  for (const Json& one : get_or(json, "registry_auth", Json::array())) {
-    settings.images.registry_auth.push_back({one.at("registry").get<std::string>(),
-                                             one.at("username").get<std::string>(),
-                                             one.at("password").get<std::string>()});
-  }
   settings.in_image = json.contains("runner_path");
   settings.runner_path = get_or(json, "runner_path", std::string(default_runner_path));
   settings.network = get_or(json, "network", std::string("own"));
   settings.user = get_or(json, "user", std::string());
-  settings.environment = get_or(json, "environment", std::vector<std::string>());
   settings.add_capabilities = get_or(json, "add_capabilities", std::vector<std::string>());
   settings.tmpfs = get_or(json, "tmpfs", std::vector<std::string>());
   settings.privilege_escalation = get_or(json, "privilege_escalation", false);
@@ -71,37 +49,20 @@ bool sound_path(const std::string& path) {
 
 void check(const Settings& settings) {
   using Kind = plugins::engine::Address::Kind;
-  const bool tcp = settings.host && settings.host->kind == Kind::tcp;
   if (settings.host && settings.host->kind == Kind::named_pipe)
     refuse("host: named pipes exist on Windows only; give unix:///path or tcp://name:port.");
-  if (settings.tls && !tcp)
-    refuse("tls: it is for a host of the form tcp://name:port; remove it or correct host.");
-  if (tcp && !settings.tls && !settings.host->loopback()) {
-    refuse(
-        "host: whoever can change what passes on the way to this engine owns its machine; give tls with the "
-        "engine's authority and a client certificate.");
-  }
-  if (settings.tls && settings.tls->certificate.empty() != settings.tls->key.empty())
-    refuse("tls: a certificate and its key belong together; give both or neither.");
   if (settings.network == "host")
     refuse("network: host would show the host's own services to jobs; name another network, own or none.");
   if (!sound_path(settings.runner_path)) refuse("runner_path: it is not a plain absolute path; correct it.");
   for (const std::string& path : settings.tmpfs) {
     if (!sound_path(path)) refuse("tmpfs: an entry is not a plain absolute path; correct it.");
   }
-  for (const std::string& variable : settings.environment) {
-    if (variable.starts_with("ACTIONS_RUNNER_INPUT_"))
-      refuse(
-          "environment: variables that begin with ACTIONS_RUNNER_INPUT_ are the agent's own; remove them.");
-  }
   for (const std::string& name : settings.add_capabilities) {
     if (name == "ALL") refuse("add_capabilities: name the capabilities one by one instead of ALL.");
   }
 }
 
-}  // namespace
-
-const std::string_view settings_schema = R"({
+constexpr std::string_view own_properties = R"({
   "type": "object",
   "properties": {
     "engine": {
@@ -109,43 +70,8 @@ const std::string_view settings_schema = R"({
       "description": "podman, docker, or auto: the first of them that answers, for good",
       "enum": ["auto", "podman", "docker"],
       "default": "auto"
-    },
-    "host": {
-      "type": "string",
-      "description": "the engine's API, as unix:///path or tcp://name:port; without it where the engine usually listens",
-      "pattern": "^(unix|tcp|npipe)://",
-      "maxLength": 512
-    },
-    "tls": {
-      "type": "object",
-      "description": "for tcp: PEM files of the engine's authority and of the agent's own certificate",
-      "properties": {
-        "ca": {"type": "string", "pattern": "^/", "maxLength": 4096},
-        "certificate": {"type": "string", "pattern": "^/", "maxLength": 4096},
-        "key": {"type": "string", "x-secret": true, "maxLength": 4096}
-      },
-      "required": ["ca"]
-    },
-    "pull": {
-      "type": "string",
-      "description": "when images are pulled: if they are missing, at each look, or never",
-      "enum": ["missing", "always", "never"],
-      "default": "missing"
-    },
-    "registry_auth": {
-      "type": "array",
-      "description": "credentials for registries",
-      "items": {
-        "type": "object",
-        "properties": {
-          "registry": {"type": "string", "description": "host[:port]", "minLength": 1, "maxLength": 255},
-          "username": {"type": "string", "minLength": 1, "maxLength": 255},
-          "password": {"type": "string", "x-secret": true, "maxLength": 4096}
-        },
-        "required": ["registry", "username", "password"]
-      },
-      "maxItems": 32
-    },
+    },)";
+constexpr std::string_view more_properties = R"(
     "runner_path": {
       "type": "string",
       "description": "where the image holds the runner package; without it the package is copied into each container",
@@ -164,12 +90,6 @@ const std::string_view settings_schema = R"({
       "description": "UID or UID:GID of the runner in the container; without it the image's user",
       "pattern": "^[0-9]+(:[0-9]+)?$",
       "maxLength": 21
-    },
-    "environment": {
-      "type": "array",
-      "description": "KEY=VALUE for the runner and its jobs; nothing secret",
-      "items": {"type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*=", "maxLength": 4096},
-      "maxItems": 128
     },
     "add_capabilities": {
       "type": "array",
@@ -208,6 +128,11 @@ const std::string_view settings_schema = R"({
   }
 })";
 
+}  // namespace
+
+const std::string_view settings_schema =
+    plugins::engine::Joined<own_properties, plugins::engine::engine_properties, more_properties>::text;
+
 const std::vector<std::string>& base_capabilities() {
   static const std::vector<std::string> all = {"CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID",
                                                "KILL",  "SETFCAP",      "SETGID", "SETUID"};
@@ -218,6 +143,7 @@ Settings parse_settings(std::string_view json) {
   Settings settings;
   try {
     settings = read(json.empty() ? Json::object() : Json::parse(json));
+    static_cast<plugins::engine::EngineSettings&>(settings) = plugins::engine::read_engine_settings(json);
   } catch (const Json::exception&) {
     refuse("The configuration of the container provider is not of the form that its schema describes.");
   }

@@ -2,28 +2,22 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "support/engine/access.hpp"
-#include "support/engine/resolution.hpp"
+#include "support/engine/settings.hpp"
 
 namespace oci {
 
 enum class EngineChoice { automatic, podman, docker };
 
-struct Settings {
+struct Settings : plugins::engine::EngineSettings {
   EngineChoice engine = EngineChoice::automatic;
-  std::optional<plugins::engine::Address> host;  // none: where the engine usually listens
-  std::optional<plugins::engine::TlsFiles> tls;
-  plugins::engine::ImageSettings images;
   bool in_image = false;    // the runner package is in the image, and is not copied in
   std::string runner_path;  // where it is, in the container
   std::string network;      // none, own, or the name of one
   std::string user;         // UID or UID:GID; empty: the image's
-  std::vector<std::string> environment;
   std::vector<std::string> add_capabilities;
   std::vector<std::string> tmpfs;
   bool privilege_escalation = false;
