@@ -21,6 +21,15 @@ std::optional<Probe> lacks_limit(const plugins::engine::Info& info, const rmgr::
   return std::nullopt;
 }
 
+std::optional<Probe> lacks_bootstrap(const Settings& settings) {
+  try {
+    bootstrap_of(settings);
+    return std::nullopt;
+  } catch (const rmgr::Error& absent) {
+    return not_ready(Readiness::not_installed, absent.what());
+  }
+}
+
 }  // namespace
 
 Probe probe_engine(const rmgr::Call& call, Engine& engine, Machine& machine, const Settings& settings,
@@ -40,7 +49,7 @@ Probe probe_engine(const rmgr::Call& call, Engine& engine, Machine& machine, con
                            " and runners here need windows/amd64; use an engine on such a machine.");
     }
     if (auto lacking = lacks_limit(connection.client->info(call), profile)) return *lacking;
-    bootstrap_of(settings);
+    if (auto lacking = lacks_bootstrap(settings)) return *lacking;
     if (auto absent = plugins::engine::absent_image(call, *connection.client, settings.images,
                                                     std::string(profile.image)))
       return *absent;

@@ -132,6 +132,11 @@ void Engine::on(const std::string& beginning, std::vector<Answer> answers) {
   turn_[beginning] = 0;
 }
 
+void Engine::forget(const std::string& beginning) {
+  const std::lock_guard lock(mutex_);
+  script_.erase(beginning);
+}
+
 std::vector<Asked> Engine::asked() const {
   const std::lock_guard lock(mutex_);
   return asked_;

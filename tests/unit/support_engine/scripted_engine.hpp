@@ -52,6 +52,8 @@ class Engine {
   // For requests whose first line begins with `beginning` behind the version; the longest beginning wins, and
   // an empty one takes all that no other does. The answers come in turn and the last stays.
   void on(const std::string& beginning, std::vector<Answer> answers);
+  // Takes back what `on` said for that very beginning.
+  void forget(const std::string& beginning);
   [[nodiscard]] std::vector<Asked> asked() const;
   [[nodiscard]] std::vector<std::string> lines() const;
 
