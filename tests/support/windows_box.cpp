@@ -142,6 +142,13 @@ bool Box::signal(int number) {
   return true;
 }
 
+void Box::discard() {
+  signal(SIGKILL);
+  wait();
+  const std::lock_guard lock(mutex_);
+  if (state_ == State::created) end(ended_by_force);
+}
+
 void Box::wait() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return state_ != State::running; });

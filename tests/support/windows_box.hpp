@@ -46,6 +46,8 @@ class Box {
   // SIGTERM asks the program to end, SIGKILL ends it. False if it does not run.
   bool signal(int number);
   void wait();
+  // Ends it also if it was never started.
+  void discard();
 
  private:
   void run(const std::vector<std::string>& words, const std::string& jit);  // with the lock

@@ -109,10 +109,8 @@ WindowsEngine::~WindowsEngine() {
     left = boxes_;
   }
   // So that no answer waits for a container any more.
-  for (const auto& [id, box] : left) {
-    if (box->state() == Box::State::created) box->start();
-    box->signal(SIGKILL);
-  }
+  for (const auto& [id, box] : left)
+    box->discard();
 }
 
 std::vector<std::string> WindowsEngine::changes() const {
@@ -235,8 +233,7 @@ void WindowsEngine::get(const Asked& asked, const Line& line, const Shared& box)
 }
 
 void WindowsEngine::remove(const Line& line, const Shared& box) {
-  box->signal(SIGKILL);
-  box->wait();
+  box->discard();
   const std::lock_guard lock(mutex_);
   boxes_.erase(box->id());
   std::error_code ignored;
