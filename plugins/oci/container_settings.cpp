@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "rmgr/error.hpp"
+#include "support/engine/settings.hpp"
 
 namespace oci {
 namespace {
@@ -49,11 +50,7 @@ void check(const ContainerSettings& settings) {
   for (const std::string& path : settings.tmpfs) {
     if (!sound_path(path)) refuse("tmpfs: an entry is not a plain absolute path; correct it.");
   }
-  for (const std::string& variable : settings.environment) {
-    if (variable.starts_with("ACTIONS_RUNNER_INPUT_"))
-      refuse(
-          "environment: variables that begin with ACTIONS_RUNNER_INPUT_ are the agent's own; remove them.");
-  }
+  plugins::engine::check_environment(settings.environment);
   for (const std::string& name : settings.add_capabilities) {
     if (name == "ALL") refuse("add_capabilities: name the capabilities one by one instead of ALL.");
   }

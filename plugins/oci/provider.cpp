@@ -115,7 +115,8 @@ bool Provider::owns(const rmgr::Call& call, const rmgr::Allocation& allocation,
 }
 
 std::vector<std::string> Provider::diagnostics(const rmgr::Call& call, const rmgr::Allocation& allocation) {
-  return sandboxes(call).diagnostics(call, allocation, settings_.of(allocation.policy).runner_path + "/_diag");
+  return sandboxes(call).diagnostics(call, allocation, settings_.of(allocation.policy).runner_path + "/_diag",
+                                     true);
 }
 
 }  // namespace oci

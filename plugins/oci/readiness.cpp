@@ -1,36 +1,15 @@
 #include "oci/readiness.hpp"
 
 #include "oci/sandbox.hpp"
+#include "support/engine/readiness.hpp"
 
 namespace oci {
 namespace {
 
 using plugins::engine::Info;
-using plugins::engine::NoConnection;
-using rmgr::Error;
+using plugins::engine::not_ready;
 using rmgr::Probe;
 using rmgr::Readiness;
-using rmgr::Status;
-
-Probe not_ready(Readiness readiness, const std::string& remedy) { return {readiness, remedy, ""}; }
-
-Probe unreached(const NoConnection& nobody) {
-  switch (nobody.why()) {
-    case NoConnection::Why::absent: return not_ready(Readiness::not_installed, nobody.what());
-    case NoConnection::Why::forbidden: return not_ready(Readiness::permission_denied, nobody.what());
-    case NoConnection::Why::silent: break;
-  }
-  return not_ready(Readiness::degraded, nobody.what());
-}
-
-Readiness readiness_of(Status status) {
-  switch (status) {
-    case Status::unsupported: return Readiness::unsupported;
-    case Status::denied:
-    case Status::unauthorized: return Readiness::permission_denied;
-    default: return Readiness::degraded;
-  }
-}
 
 std::optional<Probe> lacks_limit(const Info& info, const rmgr::Profile& profile) {
   const char* what = nullptr;
@@ -55,11 +34,8 @@ std::optional<Probe> lacks_limit(const Info& info, const rmgr::Profile& profile)
 
 Probe probe_engine(const rmgr::Call& call, Engine& engine, const Settings& settings,
                    const rmgr::Profile& profile) {
-  const std::string image(profile.image);
-  if (!image.empty() && !plugins::engine::sound_reference(image))
-    return not_ready(Readiness::image_unavailable,
-                     "The policy's image is no name of an image; correct profile.image.");
-  try {
+  if (auto misnamed = plugins::engine::misnamed_image(profile.image)) return *misnamed;
+  return plugins::engine::probe_of([&]() -> Probe {
     const Connection connection = engine.connect(call);
     connection.client->ping(call);  // what is known of it may be from before it ended
     const Info info = connection.client->info(call);
@@ -69,20 +45,11 @@ Probe probe_engine(const rmgr::Call& call, Engine& engine, const Settings& setti
           "The container engine runs Windows containers; switch it to Linux ones or use another provider.");
     }
     if (auto lacking = lacks_limit(info, profile)) return *lacking;
-    const bool must_be_here = settings.images.pull == plugins::engine::Pull::never && !image.empty();
-    if (must_be_here && !connection.client->inspect_image(call, image)) {
-      return not_ready(Readiness::image_unavailable,
-                       "The image " + image +
-                           " is not in the engine; pull it there, or let it be pulled by "
-                           "pull: missing.");
-    }
+    if (auto absent = plugins::engine::absent_image(call, *connection.client, settings.images,
+                                                    std::string(profile.image)))
+      return *absent;
     return {Readiness::ready, "", loosened(settings.of(profile.policy))};
-  } catch (const NoConnection& nobody) {
-    return unreached(nobody);
-  } catch (const Error& error) {
-    if (error.status() == Status::cancelled) throw;
-    return not_ready(readiness_of(error.status()), error.what());
-  }
+  });
 }
 
 }  // namespace oci

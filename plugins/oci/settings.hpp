@@ -3,24 +3,18 @@
 
 #include <functional>
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "oci/container_settings.hpp"
-#include "support/engine/access.hpp"
-#include "support/engine/resolution.hpp"
+#include "support/engine/settings.hpp"
 
 namespace oci {
 
 enum class EngineChoice { automatic, podman, docker };
 
-struct Settings {
+struct Settings : plugins::engine::EngineSettings {
   EngineChoice engine = EngineChoice::automatic;
-  std::optional<plugins::engine::Address> host;  // none: where the engine usually listens
-  std::optional<plugins::engine::TlsFiles> tls;
-  plugins::engine::ImageSettings images;
   ContainerSettings common;
   std::map<std::string, ContainerSettings, std::less<>> policies;  // complete: `common` with their own on top
 

@@ -20,6 +20,7 @@ unset ACTIONS_RUNNER_INPUT_JITCONFIG
 code=${secret##*.}
 ready=${0%/bin/*}/conform-ready
 case "$1 $secret" in
+  "--version "*) exit 0 ;;
   "run conform-needle-"*.ends.*) exit "$code" ;;
   "run conform-needle-"*.waits.*)
     trap 'kill $!; exit "$code"' TERM INT
@@ -68,7 +69,9 @@ Attempt make_attempt(const Context& context, Mode mode, int code) {
   made.secret = std::string(needle_prefix) + random_hex(24) + "." + std::string(name_of(mode)) + "." +
                 std::to_string(code);
   fs::create_directories(made.runtime + "/bin");
-  const std::string listener = made.runtime + "/bin/Runner.Listener";
+  // A provider of Windows looks for the program of a Windows package.
+  std::string listener = made.runtime + "/bin/Runner.Listener";
+  if (context.setting("os") == "windows") listener += ".exe";
   std::ofstream(listener) << stand_in;
   ::chmod(listener.c_str(), 0755);
   return made;
@@ -318,6 +321,10 @@ void Provider::need_ready(const Context& context) {
     const Answer resolved = resolve(image_);
     expect(resolved.ok(), resolved.text() + ".");
   }
+  need_machine();
+}
+
+void Provider::need_machine() {
   rmgr_probe answer{};
   std::string remedy;
   const Answer probed = probe(answer, remedy);

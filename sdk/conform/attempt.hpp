@@ -71,6 +71,7 @@ class Provider : public Instance {
   // --- steps that must go well; they fail the test otherwise
   // Skips the test if the provider says that it is not ready here. Fills in the image.
   void need_ready(const Context& context);
+  void need_machine();              // the first half of it, without an image
   void prepared(Attempt& attempt);  // prepare, and hold where it holds
   void started(Attempt& attempt);   // all of that, and start
   [[nodiscard]] rmgr_environment_state state(const Attempt& attempt);

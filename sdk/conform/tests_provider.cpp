@@ -207,6 +207,7 @@ std::string hygiene_secret(Context& context) {
 
 std::string unknown(Context& context) {
   Provider provider(context);
+  provider.need_machine();
   const Attempt attempt = make_attempt(context, Mode::waits);
   for (int i = 0; i < context.plan.repeat; ++i) {
     provider.stopped(attempt);

@@ -86,6 +86,7 @@ std::string concurrent(Context& context) {
   Failures failures;
   if (context.interface == "execution-provider") {
     Provider provider(context);
+    provider.need_machine();
     on_threads(count, [&](int) {
       rmgr_environment_state state{};
       failures.add(provider.inspect(make_attempt(context, Mode::waits), state));

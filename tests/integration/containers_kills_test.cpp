@@ -11,8 +11,10 @@ std::vector<std::string> points() {
                                     "effect.release.secret_taken", "effect.release.after",
                                     "effect.look.before",          "effect.destroy.stopped",
                                     "effect.destroy.after"};
-  const auto own = testkit::crash_points_in(RMGR_SOURCE_DIR "/plugins/oci");
-  names.insert(names.end(), own.begin(), own.end());
+  for (const char* room : {"/plugins/oci", "/plugins/support/engine"}) {
+    const auto own = testkit::crash_points_in(std::string(RMGR_SOURCE_DIR) + room);
+    names.insert(names.end(), own.begin(), own.end());
+  }
   return names;
 }
 

@@ -98,7 +98,7 @@ Response Client::ask(const Call& call, const Request& request, const Sink& sink,
 Ping Client::ping(const Call& call) {
   const Response answer = ask(call, request("GET", "/_ping"));
   if (!succeeded(answer)) throw refused("answer a ping", answer);
-  return {answer.podman ? "podman" : "docker", presentable(answer.api_version)};
+  return {answer.podman ? "podman" : "docker", presentable(answer.api_version), presentable(answer.os)};
 }
 
 Version Client::version(const Call& call) {
@@ -162,8 +162,9 @@ Info Client::info(const Call& call) {
 }
 
 std::string Client::create_container(const Call& call, const std::string& name, const ContainerSpec& spec) {
-  const Response answer =
-      send(call, posting("/containers/create?name=" + percent_encode(name), write_container(spec)));
+  std::string target = "/containers/create?name=" + percent_encode(name);
+  if (!spec.platform.empty()) target += "&platform=" + percent_encode(spec.platform);
+  const Response answer = send(call, posting(std::move(target), write_container(spec)));
   if (!succeeded(answer)) throw refused("create the container " + name, answer);
   return read_id(answer.body);
 }

@@ -84,8 +84,10 @@ class Client {
   std::vector<std::string> list_volumes(const rmgr::Call& call);
 
   std::optional<Image> inspect_image(const rmgr::Call& call, const std::string& reference);
-  // `credential`: what write_credential made; empty: none. Refused as pull_refused says it.
-  void pull_image(const rmgr::Call& call, const std::string& reference, const std::string& credential);
+  // `credential`: what write_credential made; empty: none. `platform`: as windows/amd64; empty: the engine's
+  // own. Refused as pull_refused says it.
+  void pull_image(const rmgr::Call& call, const std::string& reference, const std::string& credential,
+                  const std::string& platform = "");
 
  private:
   // At the version that is spoken.

@@ -42,6 +42,7 @@ class Parser final : public http::basic_parser<false> {
   void on_field_impl(http::field name, Text text, Text value, error_code&) override {
     if (name == http::field::content_type) response.content_type.assign(value.data(), value.size());
     if (boost::beast::iequals(text, "Api-Version")) response.api_version.assign(value.data(), value.size());
+    if (boost::beast::iequals(text, "OSType")) response.os.assign(value.data(), value.size());
     if (boost::beast::iequals(text, "Libpod-Api-Version")) response.podman = true;
   }
   void on_header_impl(error_code&) override {

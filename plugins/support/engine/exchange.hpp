@@ -28,6 +28,7 @@ struct Response {
   unsigned status = 0;
   std::string content_type;
   std::string api_version;  // the header of that name
+  std::string os;           // as the engine names that of its containers in a header
   bool podman = false;      // the engine names itself so in a header
   std::string body;
 };

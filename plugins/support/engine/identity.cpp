@@ -58,7 +58,8 @@ std::optional<Environment> parse_environment(std::string_view text) {
   environment.network = text.starts_with(network_mark);
   if (environment.network) text.remove_prefix(network_mark.size());
   environment.id = text;
-  const bool known = environment.engine == "podman" || environment.engine == "docker";
+  const bool known =
+      environment.engine == "podman" || environment.engine == "docker" || environment.engine == "hyperv";
   const bool plain = std::all_of(text.begin(), text.end(),
                                  [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
   if (!known || !plain || text.empty() || text.size() > 128) return std::nullopt;

@@ -23,7 +23,7 @@ bool bears(const Labels& labels, const rmgr::Allocation& allocation);
 
 // What an environment's id names: a container, or a network that was left without one.
 struct Environment {
-  std::string engine;  // podman or docker
+  std::string engine;  // podman, docker or hyperv
   std::string id;
   bool network = false;
 };

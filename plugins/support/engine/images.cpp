@@ -67,11 +67,13 @@ std::optional<Image> Client::inspect_image(const rmgr::Call& call, const std::st
   return read_image(answer.body);
 }
 
-void Client::pull_image(const rmgr::Call& call, const std::string& reference, const std::string& credential) {
+void Client::pull_image(const rmgr::Call& call, const std::string& reference, const std::string& credential,
+                        const std::string& platform) {
   const auto [name, tag] = split(reference);
   Request made;
   made.method = "POST";
   made.target = "/images/create?fromImage=" + percent_encode(name) + "&tag=" + percent_encode(tag);
+  if (!platform.empty()) made.target += "&platform=" + percent_encode(platform);
   if (!credential.empty()) made.headers.emplace_back("X-Registry-Auth", credential);
   PullProgress progress;
   const Response answer = send(call, std::move(made), [&](std::string_view piece) { progress.take(piece); });

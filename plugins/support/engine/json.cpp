@@ -92,6 +92,19 @@ std::string base64_url(std::string_view bytes) {
   return out;
 }
 
+// What confines a Linux container; a Windows engine refuses most of it.
+void confine(const ContainerSpec& spec, Json& host) {
+  host["CapDrop"] = {"ALL"};
+  host["CapAdd"] = spec.add_capabilities;
+  host["Privileged"] = false;
+  host["ReadonlyRootfs"] = spec.read_only;
+  host["Init"] = spec.init;
+  host["Tmpfs"] = spec.tmpfs;
+  if (!spec.new_privileges) host["SecurityOpt"] = {"no-new-privileges"};
+  if (spec.memory_bytes > 0) host["MemorySwap"] = spec.memory_bytes;  // so that no swap is used beside it
+  if (spec.pids > 0) host["PidsLimit"] = spec.pids;
+}
+
 }  // namespace
 
 std::string read_message(const std::string& body) {
@@ -215,39 +228,31 @@ std::optional<std::string> read_pull_error(std::string_view line) {
 }
 
 std::string write_container(const ContainerSpec& spec) {
-  Json volumes = Json::object();
-  for (const std::string& path : spec.volumes)
-    volumes[path] = Json::object();
+  const bool windows = !spec.isolation.empty();
   Json host = {
-      {"CapDrop", {"ALL"}},
-      {"CapAdd", spec.add_capabilities},
-      {"Privileged", false},
-      {"ReadonlyRootfs", spec.read_only},
       {"NetworkMode", spec.network},
       {"RestartPolicy", {{"Name", "no"}}},
       {"LogConfig", {{"Type", "none"}, {"Config", Json::object()}}},
-      {"Init", spec.init},
       {"AutoRemove", false},
-      {"Tmpfs", spec.tmpfs},
   };
-  if (!spec.new_privileges) host["SecurityOpt"] = {"no-new-privileges"};
   if (spec.nano_cpus > 0) host["NanoCpus"] = spec.nano_cpus;
-  if (spec.memory_bytes > 0) {
-    host["Memory"] = spec.memory_bytes;
-    host["MemorySwap"] = spec.memory_bytes;  // so that no swap is used beside it
-  }
-  if (spec.pids > 0) host["PidsLimit"] = spec.pids;
+  if (spec.memory_bytes > 0) host["Memory"] = spec.memory_bytes;
   if (spec.disk_bytes > 0) host["StorageOpt"] = {{"size", std::to_string(spec.disk_bytes)}};
-  const Json json = {
+  if (windows)
+    host["Isolation"] = spec.isolation;
+  else
+    confine(spec, host);
+  Json json = {
       {"Image", spec.image},   {"Entrypoint", spec.entrypoint},
       {"Cmd", spec.command},   {"Env", spec.environment},
       {"User", spec.user},     {"WorkingDir", spec.directory},
-      {"Labels", spec.labels}, {"Volumes", volumes},
-      {"OpenStdin", true},     {"StdinOnce", true},
-      {"AttachStdin", true},   {"AttachStdout", true},
-      {"AttachStderr", false}, {"Tty", false},
-      {"HostConfig", host},
+      {"Labels", spec.labels}, {"OpenStdin", true},
+      {"StdinOnce", true},     {"AttachStdin", true},
+      {"AttachStdout", true},  {"AttachStderr", false},
+      {"Tty", false},          {"HostConfig", host},
   };
+  for (const std::string& path : spec.volumes)
+    json["Volumes"][path] = Json::object();
   return json.dump();
 }
 

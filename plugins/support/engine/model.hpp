@@ -13,6 +13,7 @@ using Labels = std::map<std::string, std::string>;
 struct Ping {
   std::string product;  // "podman" or "docker", as the engine names itself
   std::string api;      // the newest that it speaks; empty if it does not say
+  std::string os;       // of the containers that it runs; empty if it does not say
 };
 
 struct Version {
@@ -63,23 +64,28 @@ struct Image {
 // What a container may do. Everything that is not named is refused or left at the engine's default.
 struct ContainerSpec {
   std::string image;
+  std::string platform;   // as windows/amd64; empty: the engine's own
+  std::string isolation;  // of Windows containers, which have none of what is Linux's below; empty: Linux
   std::vector<std::string> entrypoint;
   std::vector<std::string> command;
   std::vector<std::string> environment;
   std::string user;       // empty: the image's
   std::string directory;  // where its process starts
   Labels labels;
+  // Linux alone.
   std::vector<std::string> volumes;  // paths of anonymous volumes
   std::map<std::string, std::string> tmpfs;
   std::vector<std::string> add_capabilities;  // after all were dropped
   bool new_privileges = false;
   bool read_only = false;
   bool init = true;
+  // Both.
   std::string network;  // none, or the name of one
+  // Linux has all of them, Windows all but the last.
   std::int64_t nano_cpus = 0;
   std::int64_t memory_bytes = 0;
-  std::int64_t pids = 0;
   std::int64_t disk_bytes = 0;
+  std::int64_t pids = 0;
 };
 
 }  // namespace plugins::engine

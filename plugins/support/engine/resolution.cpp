@@ -82,13 +82,13 @@ void Images::pull(const rmgr::Call& call, const Connection& connection, const st
   const auto entry = std::find_if(settings_.registry_auth.begin(), settings_.registry_auth.end(),
                                   [&](const RegistryCredential& one) { return one.registry == registry; });
   if (entry == settings_.registry_auth.end()) {
-    connection.client->pull_image(call, reference, "");
+    connection.client->pull_image(call, reference, "", settings_.platform);
     return;
   }
   host_.secrets().with_secret(entry->password, [&](rmgr::SecretView password) {
     std::string credential = write_credential(entry->username, password.reveal(), entry->registry);
     try {
-      connection.client->pull_image(call, reference, credential);
+      connection.client->pull_image(call, reference, credential, settings_.platform);
     } catch (...) {
       rmgr::wipe(credential.data(), credential.size());
       throw;
@@ -98,15 +98,19 @@ void Images::pull(const rmgr::Call& call, const Connection& connection, const st
 }
 
 void Images::check_platform(const rmgr::Call& call, const Connection& connection,
-                            const std::string& reference, const Image& image) {
-  const auto version = connection.client->version(call);
-  const bool fits = image.os.empty() || image.architecture.empty() ||
-                    (image.os == version.os && image.architecture == version.architecture);
-  if (fits) return;
-  throw Error(Status::unsupported,
-              "The image " + reference + " is for " + presentable(image.os + "/" + image.architecture) +
-                  " and this engine runs " + presentable(version.os + "/" + version.architecture) +
-                  "; name another image.");
+                            const std::string& reference, const Image& image) const {
+  const bool unknown = image.os.empty() || image.architecture.empty();
+  std::string wanted = settings_.platform;
+  if (wanted.empty()) {
+    if (unknown) return;
+    const auto version = connection.client->version(call);
+    wanted = version.os + "/" + version.architecture;
+  }
+  const std::string is = unknown ? "an unknown platform" : image.os + "/" + image.architecture;
+  if (is == wanted) return;
+  throw Error(Status::unsupported, "The image " + reference + " is for " + presentable(is) +
+                                       " and this engine runs " + presentable(wanted) +
+                                       "; name another image.");
 }
 
 std::string Images::resolve(const rmgr::Call& call, const Connection& connection,

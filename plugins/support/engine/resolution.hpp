@@ -22,6 +22,7 @@ struct RegistryCredential {
 struct ImageSettings {
   Pull pull = Pull::missing;
   std::vector<RegistryCredential> registry_auth;
+  std::string platform;  // that images must be for, as windows/amd64; empty: the engine's own
 };
 
 // A name that engines understand: name, name:tag, name@sha256:…, or sha256:… of an image that is here.
@@ -47,8 +48,8 @@ class Images {
 
  private:
   void pull(const rmgr::Call& call, const Connection& connection, const std::string& reference) const;
-  static void check_platform(const rmgr::Call& call, const Connection& connection,
-                             const std::string& reference, const Image& image);
+  void check_platform(const rmgr::Call& call, const Connection& connection, const std::string& reference,
+                      const Image& image) const;
 
   rmgr::Host host_;
   const ImageSettings& settings_;

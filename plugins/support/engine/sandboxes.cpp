@@ -30,6 +30,21 @@ bool is(const Error& error, unsigned http) {
   return refusal != nullptr && refusal->http() == http;
 }
 
+}  // namespace
+
+void check_package(std::string_view package, const std::string& listener) {
+  std::error_code unreadable;
+  if (!std::filesystem::is_regular_file(std::string(package) + "/" + listener, unreadable)) {
+    throw Error(Status::invalid,
+                "The runner package has no " + listener + "; it is not a package for this provider.");
+  }
+}
+
+Error deferred(const Error& error) {
+  if (error.status() == Status::cancelled || error.status() == Status::deadline) return error;
+  return {Status::retry, error.what(), error.retry_after()};
+}
+
 rmgr::EnvironmentState state_of(const Container& container) {
   using rmgr::EnvironmentStatus;
   rmgr::EnvironmentState state;
@@ -48,21 +63,6 @@ rmgr::EnvironmentState state_of(const Container& container) {
       break;
   }
   return state;
-}
-
-}  // namespace
-
-void check_package(std::string_view package, const std::string& listener) {
-  std::error_code unreadable;
-  if (!std::filesystem::is_regular_file(std::string(package) + "/" + listener, unreadable)) {
-    throw Error(Status::invalid,
-                "The runner package has no " + listener + "; it is not a package for this provider.");
-  }
-}
-
-Error deferred(const Error& error) {
-  if (error.status() == Status::cancelled || error.status() == Status::deadline) return error;
-  return {Status::retry, error.what(), error.retry_after()};
 }
 
 std::optional<Container> Sandboxes::find(const rmgr::Call& call, const rmgr::Allocation& allocation) const {
@@ -281,7 +281,7 @@ std::string Sandboxes::evidence(const rmgr::Call& call, const std::string& id,
 }
 
 std::vector<std::string> Sandboxes::diagnostics(const rmgr::Call& call, const rmgr::Allocation& allocation,
-                                                const std::string& diagnostics_path) const {
+                                                const std::string& path, bool while_running) const {
   std::vector<std::string> lines = {"engine " + product()};
   const auto container = find(call, allocation);
   if (!container) {
@@ -297,8 +297,10 @@ std::vector<std::string> Sandboxes::diagnostics(const rmgr::Call& call, const rm
   }
   if (container->out_of_memory) lines.emplace_back("out of memory");
   if (!container->error.empty()) lines.emplace_back("engine could not start it");
-  if (container->status == ContainerStatus::created) return lines;
-  if (std::string proof = evidence(call, container->id, diagnostics_path); !proof.empty())
+  const bool readable = container->status == ContainerStatus::exited ||
+                        (container->status == ContainerStatus::running && while_running);
+  if (!readable) return lines;
+  if (std::string proof = evidence(call, container->id, path); !proof.empty())
     lines.push_back(std::move(proof));
   return lines;
 }

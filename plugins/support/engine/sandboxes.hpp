@@ -18,6 +18,9 @@ inline constexpr std::string_view taken_word = "rmgr-secret-taken";
 // Throws invalid unless the package holds that program.
 void check_package(std::string_view package, const std::string& listener);
 
+// What a container's state is for its attempt.
+rmgr::EnvironmentState state_of(const Container& container);
+
 // What a failed removal is: to be tried again, whatever failed.
 rmgr::Error deferred(const rmgr::Error& error);
 
@@ -50,6 +53,8 @@ class Sandboxes {
              const std::string& needed, rmgr::StartResult& result) const;
   [[nodiscard]] rmgr::EnvironmentState inspect(const rmgr::Call& call,
                                                const rmgr::Allocation& allocation) const;
+  // Returns when it does not run; throws busy if it does still.
+  void end(const rmgr::Call& call, const std::string& id, rmgr::Millis grace) const;
   void stop(const rmgr::Call& call, const rmgr::Allocation& allocation, rmgr::Millis grace) const;
   void remove(const rmgr::Call& call, const rmgr::Allocation& allocation) const;
   // Containers, and networks that were left without one, that bear every label.
@@ -58,14 +63,13 @@ class Sandboxes {
                                                  const rmgr::Allocation& allocation) const;
   [[nodiscard]] bool owns(const rmgr::Call& call, const rmgr::Allocation& allocation,
                           std::string_view environment) const;
-  // `diagnostics_path`: where the runner in the container keeps its own.
+  // `path`: where the runner in the container keeps its own. `while_running`: whether the engine shows files
+  // of a container that runs.
   [[nodiscard]] std::vector<std::string> diagnostics(const rmgr::Call& call,
                                                      const rmgr::Allocation& allocation,
-                                                     const std::string& diagnostics_path) const;
+                                                     const std::string& path, bool while_running) const;
 
  private:
-  // Returns when it does not run.
-  void end(const rmgr::Call& call, const std::string& id, rmgr::Millis grace) const;
   void hand_over(const rmgr::Call& call, Attached& attached, std::string_view secret,
                  const std::string& needed) const;
   // What the runner's own diagnostics in the container prove; empty: nothing.

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "rmgr/call.hpp"
 #include "support/engine/exchange.hpp"
@@ -15,11 +16,18 @@ struct TarOptions {
   std::string prefix;
   std::uint32_t uid = 0;  // the owner of every entry
   std::uint32_t gid = 0;
+  struct File {
+    std::string directory;  // of the archive, one name
+    std::string name;       // in it
+    std::string path;       // of the file, which may be a link
+  };
+  std::vector<File> more = {};  // beside the directory
 };
 
-// Emits directories, regular files and symbolic links below `directory` in the pax format; hard links become
-// files, anything else is refused. No link is followed, and nothing is emitted of a file beyond the size that
-// it had when it was opened. Throws rmgr::Error.
+// `directory` may be empty: there is nothing but `options.more`. Emits directories, regular files and
+// symbolic links below `directory` in the pax format; hard links become files, anything else is refused. No
+// link is followed, and nothing is emitted of a file beyond the size that it had when it was opened. Throws
+// rmgr::Error.
 void write_tar(const rmgr::Call& call, const std::string& directory, const TarOptions& options,
                const Emit& emit);
 

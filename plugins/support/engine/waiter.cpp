@@ -1,12 +1,7 @@
 #include "support/engine/waiter.hpp"
 
-#include <poll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
-#include <cerrno>
+#include <thread>
 
 namespace plugins::engine {
 
@@ -20,25 +15,19 @@ constexpr milliseconds longest_nap{1'000};
 
 }  // namespace
 
-Waiter::Waiter(const rmgr::Call& call, std::optional<milliseconds> limit) : call_(call) {
+Waiter::Waiter(const rmgr::Call& call, std::optional<milliseconds> limit) : call_(call), bell_(make_bell()) {
   if (limit) end_ = steady_clock::now() + *limit;
-  wake_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (wake_ < 0)
-    throw rmgr::Error(rmgr::Status::retry, "No descriptor is free to wait with; raise the limit of files.");
   try {
-    hook_.emplace(call.abi(), [wake = wake_] {
-      const std::uint64_t one = 1;
-      [[maybe_unused]] const auto written = ::write(wake, &one, sizeof one);
-    });
+    hook_.emplace(call.abi(), [bell = bell_] { ring(bell); });
   } catch (...) {
-    ::close(wake_);
+    drop_bell(bell_);
     throw;
   }
 }
 
 Waiter::~Waiter() {
   hook_.reset();
-  ::close(wake_);
+  drop_bell(bell_);
 }
 
 milliseconds Waiter::left() const {
@@ -50,19 +39,20 @@ milliseconds Waiter::left() const {
   return left;
 }
 
-void Waiter::ready(int descriptor, short events) const {
-  while (true) {
-    call_.check();
-    const milliseconds time = left();
-    if (time <= milliseconds{0})
-      throw rmgr::Error(rmgr::Status::deadline, "The container engine did not answer in time.");
-    std::array<pollfd, 2> watched{pollfd{descriptor, events, 0}, pollfd{wake_, POLLIN, 0}};
-    const int count =
-        ::poll(watched.data(), watched.size(), static_cast<int>(std::min(time, longest_nap).count()) + 1);
-    if (count < 0 && errno != EINTR)
-      throw rmgr::Error(rmgr::Status::internal, "Waiting for the container engine failed.");
-    if (count > 0 && watched[0].revents != 0) return;
+// How long one wait may take.
+milliseconds Waiter::nap() const {
+  call_.check();
+  const milliseconds time = left();
+  if (time <= milliseconds{0})
+    throw rmgr::Error(rmgr::Status::deadline, "The container engine did not answer in time.");
+  return std::min(time, longest_nap);
+}
+
+void Waiter::ready(Waitable what, short events) const {
+  while (!wait_for(what, events, bell_, nap())) {
   }
 }
+
+void Waiter::pause(milliseconds time) const { std::this_thread::sleep_for(std::min(time, nap())); }
 
 }  // namespace plugins::engine

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "rmgr/call.hpp"
+#include "support/engine/wait.hpp"
 
 namespace plugins::engine {
 
@@ -18,16 +19,19 @@ class Waiter {
   Waiter(const Waiter&) = delete;
   Waiter& operator=(const Waiter&) = delete;
 
-  // `events` as of poll(2). Throws `cancelled` or `deadline`.
-  void ready(int descriptor, short events) const;
+  // Until it is ready; `events` as of wait_for. Throws `cancelled` or `deadline`.
+  void ready(Waitable what, short events = 0) const;
+  // That long, which is short: a cancel does not end it.
+  void pause(std::chrono::milliseconds time) const;
   [[nodiscard]] const rmgr::Call& call() const { return call_; }
 
  private:
   [[nodiscard]] std::chrono::milliseconds left() const;
+  [[nodiscard]] std::chrono::milliseconds nap() const;
 
   rmgr::Call call_;
   std::optional<std::chrono::steady_clock::time_point> end_;
-  int wake_ = -1;
+  Waitable bell_;
   std::optional<rmgr::CancelHook> hook_;
 };
 

@@ -12,6 +12,7 @@
 namespace scripted {
 namespace {
 
+constexpr std::size_t most_kept = std::size_t{1} << 20;
 constexpr std::size_t most_request = std::size_t{64} << 20;
 
 // Reads until `text` holds `end`; false if the other side leaves first.
@@ -131,6 +132,11 @@ void Engine::on(const std::string& beginning, std::vector<Answer> answers) {
   turn_[beginning] = 0;
 }
 
+void Engine::forget(const std::string& beginning) {
+  const std::lock_guard lock(mutex_);
+  script_.erase(beginning);
+}
+
 std::vector<Asked> Engine::asked() const {
   const std::lock_guard lock(mutex_);
   return asked_;
@@ -174,15 +180,15 @@ void Engine::serve(int socket) {
   Answer answer;
   {
     const std::lock_guard lock(mutex_);
-    std::string best;
+    std::optional<std::string> best;
     for (const auto& [beginning, answers] : script_) {
-      if (asked.line.starts_with(beginning) && beginning.size() >= best.size()) best = beginning;
+      if (asked.line.starts_with(beginning) && (!best || beginning.size() >= best->size())) best = beginning;
     }
-    if (best.empty()) {
+    if (!best) {
       answer = reply(404, R"({"message":"not in the script"})");
     } else {
-      const std::vector<Answer>& answers = script_.at(best);
-      answer = answers[std::min(turn_[best]++, answers.size() - 1)];
+      const std::vector<Answer>& answers = script_.at(*best);
+      answer = answers[std::min(turn_[*best]++, answers.size() - 1)];
     }
   }
   if (asked.head.find("Transfer-Encoding: chunked") != std::string::npos) {
@@ -192,7 +198,7 @@ void Engine::serve(int socket) {
   }
   {
     const std::lock_guard lock(mutex_);
-    asked_.push_back(asked);
+    asked_.push_back({asked.line, asked.head, asked.body.size() <= most_kept ? asked.body : ""});
   }
   answer(asked, Line(socket));
 }

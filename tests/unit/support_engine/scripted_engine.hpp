@@ -20,7 +20,7 @@ namespace scripted {
 struct Asked {
   std::string line;  // "GET /path?query"
   std::string head;  // all of the head, as it came
-  std::string body;  // without chunk headers
+  std::string body;  // without chunk headers; of what was asked, kept only up to 1 MiB
 };
 
 // The connection while its answer is written; what is received is what comes behind the request.
@@ -49,9 +49,11 @@ class Engine {
   Engine& operator=(const Engine&) = delete;
 
   [[nodiscard]] std::string address() const;
-  // For requests whose first line begins with `beginning` behind the version; the longest beginning wins. The
-  // answers come in turn and the last stays.
+  // For requests whose first line begins with `beginning` behind the version; the longest beginning wins, and
+  // an empty one takes all that no other does. The answers come in turn and the last stays.
   void on(const std::string& beginning, std::vector<Answer> answers);
+  // Takes back what `on` said for that very beginning.
+  void forget(const std::string& beginning);
   [[nodiscard]] std::vector<Asked> asked() const;
   [[nodiscard]] std::vector<std::string> lines() const;
 

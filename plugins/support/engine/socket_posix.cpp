@@ -10,8 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "support/engine/stream.hpp"
-#include "support/engine/tls.hpp"
+#include "support/engine/transport.hpp"
 
 namespace plugins::engine {
 namespace {
@@ -102,6 +101,12 @@ int connect_to(const Descriptor& socket, const sockaddr* address, socklen_t size
   return failure;
 }
 
+struct FreeAddresses {
+  void operator()(addrinfo* list) const { ::freeaddrinfo(list); }
+};
+
+}  // namespace
+
 std::unique_ptr<Stream> open_unix(const Address& address, const Waiter& waiter) {
   sockaddr_un name{};
   name.sun_family = AF_UNIX;
@@ -113,10 +118,6 @@ std::unique_ptr<Stream> open_unix(const Address& address, const Waiter& waiter) 
   if (failure != 0) throw no_connection(address, failure);
   return std::make_unique<SocketStream>(std::move(socket));
 }
-
-struct FreeAddresses {
-  void operator()(addrinfo* list) const { ::freeaddrinfo(list); }
-};
 
 std::unique_ptr<Stream> open_tcp(const Address& address, const Waiter& waiter) {
   addrinfo hints{};
@@ -143,17 +144,9 @@ std::unique_ptr<Stream> open_tcp(const Address& address, const Waiter& waiter) {
   throw no_connection(address, failure);
 }
 
-}  // namespace
-
-std::unique_ptr<Stream> open_stream(const Address& address, const Tls* tls, const Waiter& waiter) {
-  switch (address.kind) {
-    case Address::Kind::unix_socket: return open_unix(address, waiter);
-    case Address::Kind::named_pipe:
-      throw Error(Status::unsupported, "Named pipes of container engines exist on Windows only.");
-    case Address::Kind::tcp: break;
-  }
-  std::unique_ptr<Stream> plain = open_tcp(address, waiter);
-  return tls == nullptr ? std::move(plain) : open_tls(std::move(plain), *tls, address.host, waiter);
+std::unique_ptr<Stream> open_pipe(const Address& address, const Waiter&) {
+  throw Error(Status::unsupported,
+              "Named pipes of container engines, as " + address.text() + ", exist on Windows only.");
 }
 
 }  // namespace plugins::engine

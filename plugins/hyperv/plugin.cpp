@@ -1,0 +1,4 @@
+#include "rmgr/plugin.hpp"
+#include "hyperv/provider.hpp"
+
+RMGR_PLUGIN(hyperv::Provider);
