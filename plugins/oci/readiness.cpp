@@ -12,7 +12,7 @@ using rmgr::Probe;
 using rmgr::Readiness;
 using rmgr::Status;
 
-Probe not_ready(Readiness readiness, const std::string& remedy) { return {readiness, remedy, ""}; }
+Probe not_ready(Readiness readiness, const std::string& remedy) { return {readiness, remedy, "", false}; }
 
 Probe unreached(const NoConnection& nobody) {
   switch (nobody.why()) {
@@ -90,7 +90,7 @@ Probe probe_engine(const rmgr::Call& call, Engine& engine, const Settings& setti
                            " is not in the engine; pull it there, or let it be pulled by "
                            "pull: missing.");
     }
-    return {Readiness::ready, "", note_of(settings)};
+    return {Readiness::ready, "", note_of(settings), settings.in_image};
   } catch (const NoConnection& nobody) {
     return unreached(nobody);
   } catch (const Error& error) {

@@ -13,15 +13,19 @@ std::optional<TestEngine> test_engine() {
     const char* value = std::getenv(name);
     return value == nullptr ? std::string() : std::string(value);
   };
-  TestEngine engine{variable("RMGR_TEST_ENGINE"), variable("RMGR_TEST_ENGINE_SOCKET"),
-                    variable("RMGR_TEST_ENGINE_TAG"), variable("RMGR_TEST_ENGINE_ADDRESS"),
+  TestEngine engine{variable("RMGR_TEST_ENGINE"),
+                    variable("RMGR_TEST_ENGINE_SOCKET"),
+                    variable("RMGR_TEST_ENGINE_TAG"),
+                    variable("RMGR_TEST_ENGINE_FULL_TAG"),
+                    variable("RMGR_TEST_ENGINE_ADDRESS"),
                     static_cast<pid_t>(std::atoi(variable("RMGR_TEST_ENGINE_PID").c_str()))};
   if (engine.name.empty()) return std::nullopt;
   return engine;
 }
 
-std::string provider_config(const TestEngine& engine) {
-  return "{engine: " + engine.name + ", host: \"unix://" + engine.socket + "\", pull: never}";
+std::string provider_config(const TestEngine& engine, bool package_inside) {
+  const std::string inside = package_inside ? std::string(", runner_path: ") + package_path : "";
+  return "{engine: " + engine.name + ", host: \"unix://" + engine.socket + "\", pull: never" + inside + "}";
 }
 
 std::string ask_engine(const TestEngine& engine, const std::string& method, const std::string& path,

@@ -9,18 +9,22 @@
 namespace testkit {
 
 struct TestEngine {
-  std::string name;     // podman or docker
-  std::string socket;   // path
-  std::string image;    // with a shell
-  std::string address;  // at which containers reach 127.0.0.1 of this process
+  std::string name;        // podman or docker
+  std::string socket;      // path
+  std::string image;       // with a shell
+  std::string full_image;  // and with the emulated runner's package, where RMGR_TEST_ENGINE_PACKAGE named one
+  std::string address;     // at which containers reach 127.0.0.1 of this process
   pid_t pid = -1;
 };
 
 // Nothing if this process was not started by with-engine.
 std::optional<TestEngine> test_engine();
 
-// YAML of a container provider that uses it.
-std::string provider_config(const TestEngine& engine);
+// Where the full image has the package.
+inline constexpr const char* package_path = "/opt/actions-runner";
+
+// YAML of a container provider that uses it. `package_inside`: with the full image.
+std::string provider_config(const TestEngine& engine, bool package_inside = false);
 
 // Counts every container and volume, and the networks that an agent made.
 void count_leftovers(const TestEngine& engine, Leftovers& left);
