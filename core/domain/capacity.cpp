@@ -147,7 +147,7 @@ std::vector<Grant> allocate(const HostLimits& host, const std::vector<PolicyDema
   hand_out(shares, &Grant::start, headroom);
   for (Share& share : shares) {
     share.grant.limited_by = limit_of(share, headroom);
-    if (share.grant.limited_by == LimitingFactor::host_capacity) share.grant.short_of = share.needed;
+    if (share.demand->blocked == LimitingFactor::none) share.grant.short_of = share.needed;
   }
   want_ahead(shares);
   hand_out(shares, &Grant::start_ahead, headroom);

@@ -41,7 +41,7 @@ struct Grant {
   std::int64_t start = 0;
   std::int64_t claim = 0;        // of those ahead, for jobs
   std::int64_t start_ahead = 0;  // beside `start`
-  std::int64_t short_of = 0;     // what the host had no capacity for
+  std::int64_t short_of = 0;     // what the host, or its target's cap, had no room for
   LimitingFactor limited_by = LimitingFactor::none;
 };
 

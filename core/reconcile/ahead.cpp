@@ -79,13 +79,17 @@ void Engine::shrink_ahead(const domain::PolicyDemand& demand, std::int64_t claim
     end_ahead(*id);
 }
 
-// A job comes before everything that waits for one, whosever it is.
-void Engine::make_room(std::int64_t count) {
+// A job comes before everything that waits for one, whosever it is; of that target alone if its cap is in the
+// way.
+void Engine::make_room(std::int64_t count, const TargetKey* target) {
   if (count <= 0) return;
   auto ids = ahead_of(nullptr);
-  for (auto id = ids.rbegin(); id != ids.rend() && count > 0; ++id, --count) {
-    pause_ahead(live_.at(*id).attempt);
+  for (auto id = ids.rbegin(); id != ids.rend() && count > 0; ++id) {
+    const Attempt& attempt = live_.at(*id).attempt;
+    if (target != nullptr && attempt.policy.target != target->target) continue;
+    pause_ahead(attempt);
     end_ahead(*id);
+    --count;
   }
 }
 

@@ -266,7 +266,7 @@ class Engine {
   [[nodiscard]] std::vector<domain::AttemptId> ahead_of(const domain::PolicyName* policy) const;
   void claim(const domain::PolicyName& policy, std::int64_t count);
   void shrink_ahead(const domain::PolicyDemand& demand, std::int64_t claimed);
-  void make_room(std::int64_t count);
+  void make_room(std::int64_t count, const TargetKey* target);
   void pause_ahead(const domain::Attempt& attempt);
   void note_ahead(const domain::Attempt& before, const domain::Attempt& now);
   [[nodiscard]] std::int64_t wanted_ahead(const PolicyState& state, std::int64_t now_ahead) const;

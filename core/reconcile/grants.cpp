@@ -151,7 +151,6 @@ void Engine::allocate(const TargetKey& key, Target& target, const std::vector<do
   }
   const auto wanted = demands(key);
   const auto granted = domain::allocate(host, wanted);
-  std::int64_t missing = 0;
   for (std::size_t index = 0; index < granted.size(); ++index) {
     PolicyState& state = policies_.at(granted[index].policy);
     if (!serves(state.policy, key)) {
@@ -170,9 +169,9 @@ void Engine::allocate(const TargetKey& key, Target& target, const std::vector<do
     grant(state, granted[index].start, false);
     grant(state, granted[index].start_ahead, true);
     shrink_ahead(wanted[index], granted[index].claim);
-    missing += granted[index].short_of;
+    const bool capped = granted[index].limited_by == LimitingFactor::target_cap;
+    make_room(granted[index].short_of, capped ? &key : nullptr);
   }
-  make_room(missing);
   consume_replacements(key);
 }
 
