@@ -70,6 +70,7 @@ class PolicyReader {
     section_.integer("runner_group_id", policy_.runner_group_id, -kAny, kAny);
     section_.integer("min", policy_.min, -kAny, kAny);
     section_.integer("max", policy_.max, -kAny, kAny);
+    section_.integer("warm", policy_.warm, -kAny, kAny);
     section_.integer("priority", policy_.priority, -1'000'000, 1'000'000);
     if (const auto word = section_.word("workspace", kWorkspaces, domain::to_string(policy_.workspace))) {
       policy_.workspace = *domain::parse<domain::WorkspaceKind>(*word);

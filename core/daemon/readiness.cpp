@@ -23,6 +23,19 @@ LimitingFactor blocked_by(plugin::Readiness readiness) {
   return readiness == plugin::Readiness::ready ? LimitingFactor::none : LimitingFactor::provider_not_ready;
 }
 
+// A runner that waits for hours must not hold a package that is old when its job comes.
+void refuse_warm(const plugin::ExecutionProvider& provider, const domain::Policy& policy,
+                 reconcile::ReadinessAnswer& answer) {
+  const bool can = provider.warms() && answer.package_inside;
+  if (policy.warm == 0 || can || answer.blocked != LimitingFactor::none) return;
+  answer.blocked = LimitingFactor::provider_not_ready;
+  answer.remedy = provider.warms()
+                      ? "warm runners need the runner package in the image; say where it is in the "
+                        "provider's configuration (runner_path), or remove warm from the policy"
+                      : "execution provider '" + policy.provider.str() +
+                            "' cannot keep runners warm; remove warm from the policy";
+}
+
 // What an attempt needs to find where it will work.
 struct Ground {
   workspace::Preflight root;
@@ -58,11 +71,13 @@ void DaemonWorld::probe(const domain::Policy& policy) {
   Lane& files = *root_lanes(policy.root).looking;
   lane->submit<plugin::Probe>(
       "probe", kProbeDeadline, [provider, policy](Call& call) { return provider->probe(call, policy); },
-      [this, base, policy, others = other_roots(policy), &files](Result<plugin::Probe> probe) {
+      [this, base, policy, provider, others = other_roots(policy), &files](Result<plugin::Probe> probe) {
         reconcile::ReadinessAnswer answer = base;
         answer.blocked = probe ? blocked_by(probe->readiness) : LimitingFactor::provider_not_ready;
         answer.remedy = probe ? probe->remedy : probe.error().message;
         if (probe) answer.note = probe->note;
+        answer.package_inside = probe && probe->package_inside;
+        refuse_warm(*provider, policy, answer);
         if (answer.blocked == LimitingFactor::none &&
             policy.provider_kind == domain::ProviderKind::isolated) {
           post_([this, policy, others, answer, &files] { resolve_image(files, policy, others, answer); });

@@ -63,6 +63,10 @@ struct Attempt {
   std::string runtime;
   std::optional<std::int64_t> slot;
 
+  // Granted before there was a job: it stays `prepared`, without a registration, until it is claimed for one.
+  bool ahead = false;
+  bool package_inside = false;  // its environment has the runner package already, so none is made ready
+
   State state = State::allocated;
   Instant changed_at;  // last state change; every timeout runs from here
 

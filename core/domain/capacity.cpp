@@ -35,7 +35,11 @@ Share share_of(const PolicyDemand& demand, std::int64_t* target) {
   share.grant.policy = demand.policy;
   share.grant.wanted = sum(demand.queued, demand.busy);
   share.grant.desired = std::min(std::max(share.grant.wanted, natural(demand.min)), natural(demand.max));
-  if (demand.blocked == LimitingFactor::none) share.needed = left_of(share.grant.desired, demand.active);
+  if (demand.blocked == LimitingFactor::none) {
+    share.needed = left_of(share.grant.desired, left_of(demand.active, demand.ahead));
+    share.grant.claim = std::min(share.needed, natural(demand.ahead));
+    share.needed -= share.grant.claim;
+  }
   share.short_of_slots = demand.free_slots && natural(*demand.free_slots) < share.needed;
   if (share.short_of_slots) share.needed = natural(*demand.free_slots);
   return share;
@@ -78,8 +82,8 @@ std::int64_t whole_rounds(const std::vector<Share*>& front, std::int64_t next, s
   return rounds;
 }
 
-void give(Share& share, std::int64_t slots, std::int64_t& headroom) {
-  share.grant.start += slots;
+void give(Share& share, std::int64_t slots, std::int64_t Grant::*to, std::int64_t& headroom) {
+  share.grant.*to += slots;
   share.needed -= slots;
   share.level += slots;
   *share.target -= slots;
@@ -94,7 +98,39 @@ LimitingFactor limit_of(const Share& share, std::int64_t headroom) {
   return share.grant.desired > share.grant.wanted ? LimitingFactor::policy_minimum : LimitingFactor::demand;
 }
 
+void hand_out(std::vector<Share>& shares, std::int64_t Grant::*to, std::int64_t& headroom) {
+  while (headroom > 0) {
+    std::int64_t next = 0;
+    const std::vector<Share*> best = front(shares, next);
+    if (best.empty()) return;
+    const std::int64_t rounds = whole_rounds(best, next, headroom);
+    if (rounds == 0) {
+      give(*best.front(), 1, to, headroom);
+      continue;
+    }
+    for (Share* share : best)
+      give(*share, rounds, to, headroom);
+  }
+}
+
+// Jobs that nobody could start come first, so nothing is started ahead beside one.
+void want_ahead(std::vector<Share>& shares) {
+  const bool jobs_wait =
+      std::any_of(shares.begin(), shares.end(), [](const Share& share) { return share.grant.short_of > 0; });
+  for (Share& share : shares) {
+    const bool waits = jobs_wait || share.demand->blocked != LimitingFactor::none || share.needed > 0;
+    const std::int64_t kept = left_of(natural(share.demand->ahead), share.grant.claim);
+    share.needed = waits ? 0 : left_of(most_ahead(*share.demand), kept);
+  }
+}
+
 }  // namespace
+
+std::int64_t most_ahead(const PolicyDemand& demand) {
+  const std::int64_t for_jobs = std::max(std::max(sum(demand.queued, demand.busy), natural(demand.min)),
+                                         left_of(natural(demand.active), natural(demand.ahead)));
+  return std::min(natural(demand.warm), left_of(natural(demand.max), for_jobs));
+}
 
 std::vector<Grant> allocate(const HostLimits& host, const std::vector<PolicyDemand>& demands) {
   std::map<std::string, std::int64_t> target_left;
@@ -108,25 +144,18 @@ std::vector<Grant> allocate(const HostLimits& host, const std::vector<PolicyDema
   }
 
   std::int64_t headroom = left_of(host.capacity, host.active);
-  while (headroom > 0) {
-    std::int64_t next = 0;
-    const std::vector<Share*> best = front(shares, next);
-    if (best.empty()) break;
-    const std::int64_t rounds = whole_rounds(best, next, headroom);
-    if (rounds == 0) {
-      give(*best.front(), 1, headroom);
-      continue;
-    }
-    for (Share* share : best)
-      give(*share, rounds, headroom);
+  hand_out(shares, &Grant::start, headroom);
+  for (Share& share : shares) {
+    share.grant.limited_by = limit_of(share, headroom);
+    if (share.demand->blocked == LimitingFactor::none) share.grant.short_of = share.needed;
   }
+  want_ahead(shares);
+  hand_out(shares, &Grant::start_ahead, headroom);
 
   std::vector<Grant> grants;
   grants.reserve(shares.size());
-  for (Share& share : shares) {
-    share.grant.limited_by = limit_of(share, headroom);
+  for (const Share& share : shares)
     grants.push_back(share.grant);
-  }
   return grants;
 }
 

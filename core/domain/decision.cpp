@@ -203,10 +203,18 @@ Decision table_live(const Case& c) {
   }
 }
 
+// It was prepared ahead and waits for a job: nothing but its own sandbox can be lost.
+bool lost_while_it_waited(const Case& c) {
+  const bool gone =
+      c.seen.environment == EnvironmentView::exited || c.seen.environment == EnvironmentView::missing;
+  return c.attempt.ahead && c.state() == State::prepared && gone;
+}
+
 // A launch of this process owns the attempt. Only an operator ends it, and then nothing but the intent
 // counts: the launch reports its own progress.
 Decision owned_by_bring_up(const Case& c) {
   const auto& intent = c.attempt.termination;
+  if (!intent && lost_while_it_waited(c)) return end_as(c, failure(FailureReason::preparation_interrupted));
   if (!is_live(c.state()) || !intent || intent->kind != TerminationKind::by_operator) return Nothing{};
   if (Answer answer = facts_first(c)) return *answer;
   if (Answer answer = unknown_environment(c)) return *answer;

@@ -108,6 +108,7 @@ void check_counts(const Policy& policy, Problems& problems) {
   if (policy.min < 0) problems.emplace_back("min: 0 or more");
   if (policy.max < 0 || policy.max > kMaximumRunners) problems.emplace_back("max: 0 to 10000");
   if (policy.min > policy.max) problems.emplace_back("min: must not be above max");
+  if (policy.warm < 0 || policy.warm > policy.max) problems.emplace_back("warm: 0 to max");
 }
 
 void check_timeouts(const Timeouts& timeouts, Problems& problems) {

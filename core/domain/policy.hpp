@@ -46,6 +46,7 @@ struct Policy {
   std::int64_t runner_group_id = 1;  // GitHub's "Default" group
   std::int64_t min = 0;
   std::int64_t max = 1;
+  std::int64_t warm = 0;      // prepared ahead of jobs, within max; isolated providers only
   std::int64_t priority = 0;  // higher goes first
   PolicyState state = PolicyState::active;
   Timeouts timeouts;

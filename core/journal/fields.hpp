@@ -14,6 +14,7 @@ void birth_fields(Io& io, A& a) {
   io("generation", a.generation);
   io("runtime", a.runtime);
   io("slot", a.slot);
+  io("package_inside", a.package_inside);
 }
 
 // What changes while an attempt lives. The first four are written once.
@@ -32,6 +33,7 @@ void life_fields(Io& io, A& a) {
   io("unanswered", a.unanswered_at);
   io("state", a.state);
   io("changed", a.changed_at);
+  io("ahead", a.ahead);
   io("absence_observed", a.absence_observed);
   io("clean_exit", a.clean_exit);
   io("exit_code", a.exit_code);
@@ -89,6 +91,7 @@ void policy_fields(Io& io, P& p) {
   io("runner_group", p.runner_group_id);
   io("minimum", p.min);
   io("maximum", p.max);
+  io("warm", p.warm);
   io("priority", p.priority);
   io("state", p.state);
   io("jit_handoff_ms", p.timeouts.jit_handoff);

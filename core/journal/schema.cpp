@@ -79,6 +79,7 @@ std::string policy_tables() {
          "  runner_group INTEGER NOT NULL,\n"
          "  minimum INTEGER NOT NULL,\n"
          "  maximum INTEGER NOT NULL,\n"
+         "  warm INTEGER NOT NULL,\n"
          "  priority INTEGER NOT NULL,\n" +
          word("state", words(domain::PolicyState::draining)) +
          "  jit_handoff_ms INTEGER NOT NULL,\n"
@@ -106,7 +107,8 @@ std::string attempt_columns() {
          "  id TEXT NOT NULL UNIQUE CHECK (id <> ''),\n"
          "  generation TEXT NOT NULL,\n"
          "  runtime TEXT NOT NULL,\n"
-         "  slot INTEGER CHECK (slot >= 0),\n"
+         "  slot INTEGER CHECK (slot >= 0),\n" +
+         flag("package_inside") +
          "  policy TEXT NOT NULL,\n"
          "  definition INTEGER NOT NULL,\n"
          "  package TEXT,\n"
@@ -114,7 +116,7 @@ std::string attempt_columns() {
          "  runner INTEGER,\n"
          "  process_pid INTEGER, process_start_token INTEGER, process_boot_id TEXT,\n" +
          maybe_instant("jit_requested") + "  jit_requests INTEGER NOT NULL CHECK (jit_requests >= 0),\n" +
-         maybe_instant("unanswered") + word("state", states()) + instant("changed") +
+         maybe_instant("unanswered") + word("state", states()) + instant("changed") + flag("ahead") +
          flag("absence_observed") + flag("clean_exit") + "  exit_code INTEGER,\n" + flag("out_of_memory") +
          maybe_word("pending_kind", effects()) + "  pending_seq INTEGER,\n" +
          maybe_instant("pending_issued") + "  next_seq INTEGER NOT NULL,\n" +

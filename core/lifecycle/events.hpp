@@ -67,6 +67,7 @@ struct OperatorStop {};  // the operator wants it to end
 struct Withdrawn {
   domain::FailureReason reason = domain::FailureReason::other;
 };
+struct Claimed {};    // there is a job for an attempt that was granted ahead
 struct Resumed {};    // a daemon started and found this row
 struct Forgotten {};  // the operator has proved that nothing of it runs any more
 
@@ -76,7 +77,7 @@ using EventBody =
     std::variant<event::Acquired, event::Materialized, event::Prepared, event::Registered, event::Held,
                  event::Started, event::Stopped, event::Destroyed, event::Scrubbed, event::SandboxFound,
                  event::Deregistered, event::Failed, event::Observed, event::Timer, event::OperatorStop,
-                 event::Withdrawn, event::Resumed, event::Forgotten>;
+                 event::Withdrawn, event::Claimed, event::Resumed, event::Forgotten>;
 
 struct Event {
   domain::AttemptId attempt;

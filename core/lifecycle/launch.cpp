@@ -128,14 +128,14 @@ void on_prepared(Step& out, const event::Prepared& prepared, const Context& cont
   attempt.times.prepared = context.now;
   attempt.launch_retry = {};
   if (is_isolated(attempt)) enter(out, State::prepared, context);
-  issue(out, EffectKind::register_runner, context.now);
+  if (!waits_for_job(attempt)) issue(out, EffectKind::register_runner, context.now);
 }
 
 }  // namespace
 
 std::optional<EffectKind> next_launch_step(const Attempt& attempt) {
   if (attempt.state == State::allocated) {
-    if (!attempt.package) return EffectKind::acquire_package;
+    if (!attempt.package && !attempt.package_inside) return EffectKind::acquire_package;
     if (!attempt.times.materialized) return EffectKind::materialize;
     if (!attempt.times.prepared) return EffectKind::prepare;
     return EffectKind::register_runner;
@@ -167,8 +167,13 @@ bool is_launch_effect(EffectKind kind) {
   }
 }
 
+bool waits_for_job(const Attempt& attempt) {
+  return attempt.ahead && attempt.state == State::prepared;
+}
+
 bool in_bring_up(const Attempt& attempt) {
   if (domain::is_concluded(attempt.state)) return false;
+  if (waits_for_job(attempt)) return true;
   if (attempt.pending && is_launch_effect(attempt.pending->kind)) return true;
   return awaits_handoff(attempt.state) && attempt.launch_retry.tries > 0;
 }

@@ -28,6 +28,7 @@ void on_resumed(Step& out, const Context& context) {
     attempt.unanswered_at = attempt.pending->issued_at;
   attempt.pending.reset();
   attempt.launch_retry = {};
+  attempt.ahead = false;  // what waited did so in a process that is gone
   // A clock that was set back between two boots stretches this one look at it, and no timeout after that.
   attempt.changed_at = domain::rebased(attempt.changed_at, context.now);
   for (auto* moment : {&attempt.jit_requested_at, &attempt.unanswered_at}) {
@@ -51,6 +52,16 @@ void on_operator_stop(Step& out, const Context& context) {
   if (in_bring_up(attempt) && !attempt.process && !may_have_run) {
     conclude(out, domain::termination_outcome(domain::TerminationKind::by_operator), context);
   }
+}
+
+// What is still being prepared goes on to its registration by itself.
+void on_claimed(Step& out, const Context& context) {
+  Attempt& attempt = out.attempt;
+  if (!attempt.ahead || domain::is_concluded(attempt.state)) return;
+  const bool waited = waits_for_job(attempt);
+  attempt.ahead = false;
+  attempt.times.demand_seen = context.now;
+  if (waited) issue(out, EffectKind::register_runner, context.now);
 }
 
 void on_withdrawn(Step& out, const event::Withdrawn& withdrawn, const Context& context) {
@@ -78,7 +89,7 @@ Step begin(Attempt attempt, const domain::Instant& now) {
   out.attempt.state = domain::State::allocated;
   out.attempt.changed_at = now;
   out.attempt.times.granted = now;
-  issue(out, EffectKind::acquire_package, now);
+  issue(out, *next_launch_step(out.attempt), now);
   return out;
 }
 
@@ -100,6 +111,8 @@ Step step(const Attempt& attempt, const Event& event, const Context& context) {
     on_operator_stop(out, context);
   } else if (const auto* withdrawn = std::get_if<event::Withdrawn>(&event.body)) {
     on_withdrawn(out, *withdrawn, context);
+  } else if (std::holds_alternative<event::Claimed>(event.body)) {
+    on_claimed(out, context);
   } else if (std::holds_alternative<event::Resumed>(event.body)) {
     on_resumed(out, context);
   } else if (std::holds_alternative<event::Forgotten>(event.body)) {

@@ -41,6 +41,9 @@ Step begin(domain::Attempt attempt, const domain::Instant& now);
 // True while launch effects of this process own the attempt; observations do not apply then.
 bool in_bring_up(const domain::Attempt& attempt);
 
+// True while it waits for a job, prepared ahead by this process. A restart ends that.
+bool waits_for_job(const domain::Attempt& attempt);
+
 // True for the effects that bring a runner up.
 bool is_launch_effect(domain::EffectKind kind);
 

@@ -156,6 +156,7 @@ Performed Performer::materialize(Call& call, const Attempt& attempt) {
   }
   if (auto created = workspace::create_runtime(root, name); !created) return failed(created.error());
   RMGR_CRASH_POINT("effect.materialize.runtime_made");
+  if (attempt.package_inside) return {event::Materialized{}, {}, {}};
   auto copied =
       world_.cache->materialize(*attempt.package, attempt.runtime, [&call] { return call.cancelled(); });
   RMGR_CRASH_POINT("effect.materialize.after");
@@ -176,6 +177,13 @@ Performed Performer::prepare(Call& call, const Attempt& attempt) {
     return failed({.code = ErrorCode::bad_response,
                    .message = "the provider prepared a sandbox that does not bear the attempt's identity",
                    .retry_after = domain::Millis{0}});
+  }
+  if (attempt.ahead) {
+    Attempt named_attempt = attempt;
+    named_attempt.environment = *prepared;
+    auto warmed = provider->warm(call, allocation_of(named_attempt));
+    RMGR_CRASH_POINT("effect.prepare.warmed");
+    if (!warmed) return failed(warmed.error());
   }
   return {event::Prepared{.environment = std::move(*prepared)}, {}, {}};
 }

@@ -15,6 +15,7 @@ std::string_view to_string(Event event) {
     case Event::instance_refused: return "instance_refused";
     case Event::lane_stuck: return "lane_stuck";
     case Event::attempt_granted: return "attempt_granted";
+    case Event::attempt_claimed: return "attempt_claimed";
     case Event::attempt_state_changed: return "attempt_state_changed";
     case Event::attempt_concluded: return "attempt_concluded";
     case Event::attempt_cleaned: return "attempt_cleaned";

@@ -28,6 +28,7 @@ enum class Event {
   instance_refused,
   lane_stuck,
   attempt_granted,
+  attempt_claimed,
   attempt_state_changed,
   attempt_concluded,
   attempt_cleaned,

@@ -32,6 +32,7 @@ struct Probe {
   Readiness readiness = Readiness::degraded;
   std::string remedy;
   std::string note;
+  bool package_inside = false;  // no runner package is to be made ready for its attempts
 };
 
 struct EnvironmentState {
@@ -75,6 +76,9 @@ class ExecutionProvider {
   // Lines of the provider's own vocabulary. What an isolated one says of the job is evidence.
   virtual Result<std::vector<std::string>> diagnostics(Call& call, const Allocation& allocation) = 0;
   virtual Result<std::optional<domain::EnvironmentId>> prepare(Call& call, const Allocation& allocation) = 0;
+  // Whether prepared environments can wait nearly started; warm() fails as unsupported otherwise.
+  [[nodiscard]] virtual bool warms() const = 0;
+  virtual Result<void> warm(Call& call, const Allocation& allocation) = 0;
   virtual Result<domain::ProcessIdentity> hold(Call& call, const Allocation& allocation) = 0;
   // Nothing on success.
   virtual std::optional<StartFailure> start(Call& call, const Allocation& allocation,

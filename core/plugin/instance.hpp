@@ -43,6 +43,18 @@ class Instance {
     return copy;
   }
 
+  // The same for an interface beside the component's; all of it is null where the library does not offer it.
+  template <class Table>
+  [[nodiscard]] Table extension(const char* interface) const {
+    Table copy{};
+    if (const void* const found = library_->extension(interface)) {
+      std::uint32_t size = 0;
+      std::memcpy(&size, found, sizeof(size));
+      std::memcpy(static_cast<void*>(&copy), found, std::min<std::size_t>(size, sizeof(Table)));
+    }
+    return copy;
+  }
+
   // Runs `function`, which calls the plugin and answers its status, as a call of this instance.
   template <class Function>
   Result<void> run(const std::shared_ptr<Gate>& gate, Function&& function) {

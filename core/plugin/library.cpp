@@ -121,6 +121,11 @@ Result<const rmgr_component*> Library::component(const std::string& interface) c
   return component;
 }
 
+const void* Library::extension(const char* interface) const {
+  const InCallOf blame(digest_);
+  return entry_->get_interface(interface);
+}
+
 std::string Library::schema_of(const rmgr_component& component) const {
   const InCallOf blame(digest_);
   return std::string(view_of(component.config_schema()));

@@ -33,6 +33,8 @@ class Library {
   // The head of an interface that the library offers, checked; an error if it does not or if the struct is
   // too short.
   [[nodiscard]] domain::Result<const rmgr_component*> component(const std::string& interface) const;
+  // An interface that is no component; nothing if the library does not offer it. It begins with its size.
+  [[nodiscard]] const void* extension(const char* interface) const;
   [[nodiscard]] std::string schema_of(const rmgr_component& component) const;
 
  private:

@@ -1,6 +1,7 @@
 // The facade over rmgr.execution-provider/1.
 #include "plugin/instance.hpp"
 #include "rmgr/abi/execution_provider.h"
+#include "rmgr/abi/warm_start.h"
 
 namespace agent::plugin {
 namespace {
@@ -87,7 +88,9 @@ Error silent(const Instance& instance, const char* what) {
 class Provider final : public ExecutionProvider {
  public:
   explicit Provider(std::shared_ptr<Instance> instance)
-      : instance_(std::move(instance)), table_(instance_->table<rmgr_execution_provider>()) {}
+      : instance_(std::move(instance)),
+        table_(instance_->table<rmgr_execution_provider>()),
+        warm_(instance_->extension<rmgr_warm_start>(RMGR_INTERFACE_WARM_START)) {}
 
   [[nodiscard]] Result<void> complete() const {
     if (table_.probe == nullptr) return lacks(*instance_, "probe");
@@ -118,6 +121,7 @@ class Provider final : public ExecutionProvider {
           probe.readiness = *readiness;
           rmgr_status status = open.text(item.remedy, probe.remedy);
           if (status == RMGR_OK) status = open.text(item.note, probe.note);
+          probe.package_inside = RMGR_HAS(&item, rmgr_probe, package_inside) && item.package_inside == 1;
           if (status == RMGR_OK) answer = std::move(probe);
           return status;
         });
@@ -215,6 +219,15 @@ class Provider final : public ExecutionProvider {
     });
     if (!done) return done.error();
     return answer;
+  }
+
+  [[nodiscard]] bool warms() const override { return warm_.warm != nullptr; }
+  Result<void> warm(Call& call, const Allocation& allocation) override {
+    if (warm_.warm == nullptr) return lacks(*instance_, "warm");
+    const auto gate = std::make_shared<Gate>(call, instance_->name());
+    const AbiAllocation abi(allocation);
+    return instance_->run(
+        gate, [&] { return warm_.warm(instance_->handle(), gate->call(), abi.get(), gate->error()); });
   }
 
   Result<domain::ProcessIdentity> hold(Call& call, const Allocation& allocation) override {
@@ -320,6 +333,7 @@ class Provider final : public ExecutionProvider {
 
   std::shared_ptr<Instance> instance_;
   rmgr_execution_provider table_;
+  rmgr_warm_start warm_;
 };
 
 }  // namespace

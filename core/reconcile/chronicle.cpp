@@ -19,8 +19,9 @@ std::int64_t between(const std::optional<Instant>& from, const std::optional<Ins
   return from && to ? domain::elapsed(*from, *to).count() : 0;
 }
 
+// What was prepared ahead and never claimed is the end of no launch that a job asked for.
 bool ended_unstarted(const Attempt& before, const Attempt& now) {
-  return !now.times.started && domain::is_live(before.state) && !domain::is_live(now.state);
+  return !now.ahead && !now.times.started && domain::is_live(before.state) && !domain::is_live(now.state);
 }
 
 }  // namespace
@@ -40,7 +41,8 @@ void Engine::report(const Attempt& before, const Attempt& now, bool created) {
   if (launch_ended) report_launch(now);
   if (now.outcome && !before.outcome) {
     const auto& reason = now.outcome->reason;
-    log_.write(reason ? Level::warning : Level::info, Event::attempt_concluded,
+    const bool unclaimed = now.ahead && reason == domain::FailureReason::preparation_interrupted;
+    log_.write(reason && !unclaimed ? Level::warning : Level::info, Event::attempt_concluded,
                {{Field::attempt, id},
                 {Field::policy, policy},
                 {Field::outcome, std::string(domain::to_string(now.outcome->kind))},
@@ -64,21 +66,26 @@ void Engine::report(const Attempt& before, const Attempt& now, bool created) {
   deferred(Event::deregistration_deferred, before.deregistration_retry, now.deregistration_retry);
 }
 
-// Step times of a launch, whether it started a runner or not.
+// Step times of a launch, whether it started a runner or not. What was prepared ahead took none of the job's
+// time.
 void Engine::report_launch(const Attempt& attempt) {
   const domain::LaunchTimes& times = attempt.times;
-  const std::int64_t total = domain::elapsed(times.granted, world_.now()).count();
+  const bool claimed = times.demand_seen && between(times.granted, times.demand_seen) > 0;
+  const Instant began = claimed ? *times.demand_seen : times.granted;
+  const bool prepared_before = claimed && times.prepared && between(times.prepared, began) > 0;
+  const auto register_from = prepared_before ? std::optional(began) : times.prepared;
+  const std::int64_t total = domain::elapsed(began, world_.now()).count();
   const bool slow = total >= kSlowLaunch.count() || !times.started;
   log_.write(slow ? Level::warning : Level::info, Event::launch_timing,
              {{Field::attempt, attempt.id.str()},
               {Field::policy, attempt.policy.name.str()},
               {Field::started, times.started.has_value()},
               {Field::duration_ms, total},
-              {Field::order_ms, between(times.demand_seen, times.granted)},
+              {Field::order_ms, claimed ? 0 : between(times.demand_seen, times.granted)},
               {Field::package_ms, between(times.granted, times.package_acquired)},
               {Field::copy_ms, between(times.package_acquired, times.materialized)},
               {Field::prepare_ms, between(times.materialized, times.prepared)},
-              {Field::register_ms, between(times.prepared, times.registered)},
+              {Field::register_ms, between(register_from, times.registered)},
               {Field::spawn_ms, between(times.registered, times.started)}});
 }
 

@@ -109,6 +109,7 @@ void Engine::keep(const AttemptId& id) {
   const bool created = created_.contains(id);
   live.refusals = 0;
   if (refused_launches_.contains(id)) hold_policy(now);
+  note_ahead(before, now);
   if (lifecycle::in_bring_up(before) && now.outcome && now.outcome->kind == domain::OutcomeKind::failed)
     withdraw_launches(now);
   if (now.times.started && !before.times.started) forgive_policy(now.policy.name);

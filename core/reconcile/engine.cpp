@@ -234,6 +234,7 @@ void Engine::turn() {
   for (Input& input : inputs)
     take(input);
   raise_timers();
+  end_outdated();
   begin_due_passes();
   if (!commit()) return;
   issue_staged();

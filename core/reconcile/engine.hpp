@@ -38,6 +38,7 @@ struct PolicyView {
   domain::Policy policy;
   bool configured = true;
   std::int64_t queued = 0, busy = 0, active = 0;
+  std::int64_t waiting = 0;  // of the active ones: prepared ahead of a job
   domain::LimitingFactor limited_by = domain::LimitingFactor::none;
   std::string remedy, note;
   std::string root_refusal;                                   // a word, while its root is refused
@@ -181,6 +182,8 @@ class Engine {
     domain::LimitingFactor blocked = domain::LimitingFactor::provider_not_ready;
     std::string remedy, note, root_refusal;
     std::string image;  // what the policy's image was resolved to last
+    bool package_inside = false;
+    domain::Retry ahead_retry;  // of preparing ahead, which nobody waits for
     std::map<std::int64_t, domain::SlotRefusal> refused_slots;
     std::set<std::int64_t> changing_slots;  // held at some time since the probe under way was asked for
     std::int64_t refusals = 0;
@@ -254,8 +257,19 @@ class Engine {
   [[nodiscard]] std::vector<domain::PolicyDemand> demands(const TargetKey& key) const;
   [[nodiscard]] bool competes(const PolicyState& state) const;
   void consume_replacements(const TargetKey& key);
-  void grant(PolicyState& state, std::int64_t count);
+  void grant(PolicyState& state, std::int64_t count, bool ahead);
   [[nodiscard]] std::set<std::int64_t> unusable_slots(const PolicyState& state) const;
+  // ahead.cpp
+  [[nodiscard]] bool outdated(const domain::Attempt& attempt) const;
+  void end_outdated();
+  void end_ahead(const domain::AttemptId& id);
+  [[nodiscard]] std::vector<domain::AttemptId> ahead_of(const domain::PolicyName* policy) const;
+  void claim(const domain::PolicyName& policy, std::int64_t count);
+  void shrink_ahead(const domain::PolicyDemand& demand, std::int64_t claimed);
+  void make_room(std::int64_t count, const TargetKey* target);
+  void pause_ahead(const domain::Attempt& attempt);
+  void note_ahead(const domain::Attempt& before, const domain::Attempt& now);
+  [[nodiscard]] std::int64_t wanted_ahead(const PolicyState& state, std::int64_t now_ahead) const;
   // readiness.cpp
   [[nodiscard]] std::vector<domain::LimitingFactor> blocks_of(const Target& target,
                                                               const PolicyState& state) const;

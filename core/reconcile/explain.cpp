@@ -152,6 +152,7 @@ std::vector<PolicyView> Engine::policies() const {
       view.limited_by = LimitingFactor::draining;
     }
     ++view.active;
+    if (live.attempt.ahead) ++view.waiting;
     if (live.attempt.state == domain::State::busy) ++view.busy;
   }
   return views;

@@ -128,11 +128,14 @@ std::vector<domain::PolicyDemand> Engine::demands(const TargetKey& key) const {
     if (attempt.replacement_wanted) ++found->second.replacements;
     if (!domain::is_live(attempt.state)) continue;
     ++found->second.active;
+    if (attempt.ahead) ++found->second.ahead;
     if (attempt.state == domain::State::busy || has_job.contains(id)) ++found->second.busy;
   }
   std::vector<domain::PolicyDemand> list;
-  for (auto& [name, demand] : of)
+  for (auto& [name, demand] : of) {
+    demand.warm = wanted_ahead(policies_.at(name), demand.ahead);
     list.push_back(std::move(demand));
+  }
   return list;
 }
 
@@ -162,7 +165,12 @@ void Engine::allocate(const TargetKey& key, Target& target, const std::vector<do
                 {Field::active, wanted[index].active},
                 {Field::started, granted[index].start},
                 {Field::limited_by, std::string(domain::to_string(granted[index].limited_by))}});
-    grant(state, granted[index].start);
+    claim(granted[index].policy, granted[index].claim);
+    grant(state, granted[index].start, false);
+    grant(state, granted[index].start_ahead, true);
+    shrink_ahead(wanted[index], granted[index].claim);
+    const bool capped = granted[index].limited_by == LimitingFactor::target_cap;
+    make_room(granted[index].short_of, capped ? &key : nullptr);
   }
   consume_replacements(key);
 }
@@ -186,7 +194,7 @@ std::set<std::int64_t> Engine::unusable_slots(const PolicyState& state) const {
   return slots;
 }
 
-void Engine::grant(PolicyState& state, std::int64_t count) {
+void Engine::grant(PolicyState& state, std::int64_t count, bool ahead) {
   const Instant now = world_.now();
   for (std::int64_t index = 0; index < count; ++index) {
     Attempt attempt;
@@ -203,7 +211,9 @@ void Engine::grant(PolicyState& state, std::int64_t count) {
       if (state.probing) state.changing_slots.insert(*attempt.slot);
       attempt.runtime = state.policy.root + "/" + domain::slot_directory_name(*attempt.slot);
     }
-    attempt.times.demand_seen = now;
+    attempt.package_inside = state.package_inside;
+    attempt.ahead = ahead;
+    if (!ahead) attempt.times.demand_seen = now;
     log_.write(Level::info, observe::Event::attempt_granted,
                {{Field::attempt, attempt.id.str()},
                 {Field::policy, state.policy.name.str()},

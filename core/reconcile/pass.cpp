@@ -83,8 +83,8 @@ void Engine::begin_pass(const TargetKey& key, Target& target) {
   target.looks.clear();
   for (const auto& [id, live] : live_) {
     const Attempt& attempt = live.attempt;
-    if (!belongs_to(attempt, key) || !domain::is_live(attempt.state) || lifecycle::in_bring_up(attempt))
-      continue;
+    const bool launching = lifecycle::in_bring_up(attempt) && !lifecycle::waits_for_job(attempt);
+    if (!belongs_to(attempt, key) || !domain::is_live(attempt.state) || launching) continue;
     target.awaited.insert(id);
     world_.look(std::make_shared<const Attempt>(attempt), target.pass);
   }
@@ -108,7 +108,12 @@ void Engine::finish_looking(const TargetKey& key, Target& target) {
     end_pass(key, target, std::nullopt, -1);
     return;
   }
-  if (target.looks.empty()) {
+  // What waits for a job has no registration that could be listed.
+  const bool registered = std::any_of(target.looks.begin(), target.looks.end(), [this](const auto& entry) {
+    const auto found = live_.find(entry.first);
+    return found != live_.end() && !lifecycle::waits_for_job(found->second.attempt);
+  });
+  if (!registered) {
     observe_all(key, target, nullptr);
     ask_demand(key, target);
     return;
@@ -138,7 +143,7 @@ void Engine::take_inventory(const Inventory& inventory) {
 void Engine::observe_all(const TargetKey& key, Target& target, const Inventory* inventory) {
   std::map<domain::PolicyName, std::int64_t> live_of_policy;
   for (const auto& [id, live] : live_) {
-    if (belongs_to(live.attempt, key) && domain::is_live(live.attempt.state))
+    if (belongs_to(live.attempt, key) && domain::is_live(live.attempt.state) && !live.attempt.ahead)
       ++live_of_policy[live.attempt.policy.name];
   }
   for (const auto& [id, look] : target.looks) {
@@ -156,8 +161,10 @@ void Engine::observe_all(const TargetKey& key, Target& target, const Inventory* 
     if (fresh) add_listing(seen, live.attempt, inventory->runners);
     const bool certain = fresh && look.environment != domain::EnvironmentView::unknown;
     const bool had_termination = live.attempt.termination.has_value();
+    const bool waited = lifecycle::waits_for_job(live.attempt);
     stage({.attempt = id, .seq = 0, .body = lifecycle::event::Observed{seen, target.listing_began}});
     if (certain) live.resumed = false;
+    if (waited && !domain::is_live(live.attempt.state)) pause_ahead(live.attempt);
     const bool going = live.attempt.termination && !had_termination;
     if (going || !domain::is_live(live.attempt.state)) --of_policy;
   }
@@ -233,7 +240,8 @@ void Engine::end_pass(const TargetKey& key, Target& target, const std::optional<
   target.failures = 0;
   target.error.clear();
   const bool runs = std::any_of(live_.begin(), live_.end(), [&key](const auto& entry) {
-    return belongs_to(entry.second.attempt, key) && domain::is_live(entry.second.attempt.state);
+    const Attempt& attempt = entry.second.attempt;
+    return belongs_to(attempt, key) && domain::is_live(attempt.state) && !attempt.ahead;
   });
   target.next_poll = domain::after(
       now, (runs ? options_.poll_active : options_.poll_quiet) * quota_factor(quota_left_percent));

@@ -68,6 +68,7 @@ void Engine::take_readiness(const ReadinessAnswer& answer) {
   state.remedy = answer.remedy;
   state.note = answer.note;
   state.image = answer.image;
+  state.package_inside = answer.package_inside;
   state.root_refusal = answer.root_refusal;
   state.refused_slots = answer.refused_slots;
   // A slot that an attempt had meanwhile was looked at in the middle of things.
@@ -97,11 +98,14 @@ void Engine::hold_policy(const Attempt& attempt) {
 // with it. The jobs stay queued, and the next pass decides anew.
 void Engine::withdraw_launches(const Attempt& failed) {
   const auto reason = failed.outcome->reason.value_or(domain::FailureReason::other);
-  if (reason == domain::FailureReason::terminated_by_operator) return;
+  if (reason == domain::FailureReason::terminated_by_operator ||
+      reason == domain::FailureReason::preparation_interrupted)
+    return;
   for (const auto& [id, live] : live_) {
     const Attempt& other = live.attempt;
     const bool waits = id != failed.id && other.policy.name == failed.policy.name &&
-                       lifecycle::in_bring_up(other) && !other.jit_requested_at;
+                       lifecycle::in_bring_up(other) && !other.jit_requested_at &&
+                       !lifecycle::waits_for_job(other);
     if (waits)
       inputs_.emplace_back(
           lifecycle::Event{.attempt = id, .seq = 0, .body = lifecycle::event::Withdrawn{reason}});

@@ -44,6 +44,7 @@ domain::Result<void> Engine::reload(EngineOptions options, std::vector<domain::P
     state.held_until.reset();
     state.root_refusal.clear();
     state.image.clear();
+    state.ahead_retry = {};
     state.refused_slots.clear();
     state.queued.reset();
     state.demand_at.reset();

@@ -94,7 +94,8 @@ struct ReadinessAnswer {
   std::string note;            // what the operator should know although it is ready
   std::string root_refusal{};  // the word for it, where the root is refused
   std::map<std::int64_t, domain::SlotRefusal> refused_slots{};  // of a persistent workspace
-  std::string image{};  // digest-pinned, of an isolated provider; what is granted gets it
+  std::string image{};          // digest-pinned, of an isolated provider; what is granted gets it
+  bool package_inside = false;  // so does this: its environments have the runner package already
 };
 
 // What an isolated provider found of this host's.

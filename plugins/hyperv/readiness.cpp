@@ -56,7 +56,7 @@ Probe probe_engine(const rmgr::Call& call, Engine& engine, Machine& machine, con
     std::string note;
     if (settings.network != "nat" && settings.network != "none")
       note = "containers share the network " + settings.network;
-    return {Readiness::ready, "", std::move(note)};
+    return {Readiness::ready, "", std::move(note), settings.in_image};
   });
 }
 

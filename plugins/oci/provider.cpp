@@ -82,11 +82,21 @@ std::optional<std::string> Provider::prepare(const rmgr::Call& call, const rmgr:
 void Provider::start(const rmgr::Call& call, const rmgr::Allocation& allocation, rmgr::SecretView jit_config,
                      rmgr::StartResult& result) {
   result.process_existed = false;
-  sandboxes(call).start(call, allocation, jit_config, "the image needs /bin/sh", result);
+  sandboxes(call).start(call, allocation, jit_config, "the image needs /bin/sh", result, &waiting_);
+}
+
+void Provider::warm(const rmgr::Call& call, const rmgr::Allocation& allocation) {
+  if (!settings_.of(allocation.policy).in_image) {
+    throw Error(Status::unsupported,
+                "A container can wait for its job only if the runner package is in the image; set "
+                "runner_path.");
+  }
+  sandboxes(call).warm(call, allocation, waiting_);
+  RMGR_CRASH_POINT("oci.warm.waits");
 }
 
 rmgr::EnvironmentState Provider::inspect(const rmgr::Call& call, const rmgr::Allocation& allocation) {
-  return sandboxes(call).inspect(call, allocation);
+  return sandboxes(call).inspect(call, allocation, &waiting_);
 }
 
 std::vector<rmgr::Owned> Provider::recover(const rmgr::Call& call, const rmgr::Allocation& allocation) {
@@ -102,6 +112,8 @@ void Provider::stop(const rmgr::Call& call, const rmgr::Allocation& allocation, 
 }
 
 void Provider::remove(const rmgr::Call& call, const rmgr::Allocation& allocation) {
+  // Let go when the container is gone: it would begin to leave by itself in the middle of its removal.
+  const auto waited = waiting_.take(allocation);
   try {
     sandboxes(call).remove(call, allocation);
   } catch (const Error& error) {

@@ -8,8 +8,9 @@
 
 namespace oci {
 
-// The engine and the labels of what it holds are the only memory; nothing here has to survive a crash.
-class Provider final : public rmgr::ExecutionProvider {
+// The engine and the labels of what it holds are the only memory that counts; nothing here has to survive a
+// crash, and what waits for a job must not.
+class Provider final : public rmgr::ExecutionProvider, public rmgr::WarmStart {
  public:
   static constexpr std::uint32_t flags = RMGR_PROVIDER_ISOLATED | RMGR_COMPONENT_CONCURRENT;
   static inline const std::string_view config_schema = settings_schema;
@@ -21,6 +22,7 @@ class Provider final : public rmgr::ExecutionProvider {
   std::optional<std::string> prepare(const rmgr::Call& call, const rmgr::Allocation& allocation) override;
   void start(const rmgr::Call& call, const rmgr::Allocation& allocation, rmgr::SecretView jit_config,
              rmgr::StartResult& result) override;
+  void warm(const rmgr::Call& call, const rmgr::Allocation& allocation) override;
   rmgr::EnvironmentState inspect(const rmgr::Call& call, const rmgr::Allocation& allocation) override;
   std::vector<rmgr::Owned> recover(const rmgr::Call& call, const rmgr::Allocation& allocation) override;
   void stop(const rmgr::Call& call, const rmgr::Allocation& allocation, rmgr::Millis grace) override;
@@ -41,6 +43,7 @@ class Provider final : public rmgr::ExecutionProvider {
   Settings settings_;
   Engine engine_;
   plugins::engine::Images images_;
+  plugins::engine::Waiting waiting_;
 };
 
 }  // namespace oci

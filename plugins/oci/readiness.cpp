@@ -48,7 +48,8 @@ Probe probe_engine(const rmgr::Call& call, Engine& engine, const Settings& setti
     if (auto absent = plugins::engine::absent_image(call, *connection.client, settings.images,
                                                     std::string(profile.image)))
       return *absent;
-    return {Readiness::ready, "", loosened(settings.of(profile.policy))};
+    const ContainerSettings& own = settings.of(profile.policy);
+    return {Readiness::ready, "", loosened(own), own.in_image};
   });
 }
 

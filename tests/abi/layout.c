@@ -5,6 +5,7 @@
 #include "rmgr/abi/execution_provider.h"
 #include "rmgr/abi/gateway.h"
 #include "rmgr/abi/package_source.h"
+#include "rmgr/abi/warm_start.h"
 
 #define SIZE(type) printf("%s size %u\n", #type, (unsigned)sizeof(type))
 #define MEMBER(type, member) printf("%s.%s %u\n", #type, #member, (unsigned)offsetof(type, member))
@@ -196,6 +197,8 @@ int main(void) {
   MEMBER(rmgr_probe, readiness);
   MEMBER(rmgr_probe, remedy);
   MEMBER(rmgr_probe, note);
+  MEMBER(rmgr_probe, package_inside);
+  MEMBER(rmgr_probe, reserved);
   SIZE(rmgr_probe_sink);
   MEMBER(rmgr_probe_sink, struct_size);
   MEMBER(rmgr_probe_sink, reserved);
@@ -319,5 +322,9 @@ int main(void) {
   MEMBER(rmgr_package_source, component);
   MEMBER(rmgr_package_source, catalog);
   MEMBER(rmgr_package_source, fetch);
+  SIZE(rmgr_warm_start);
+  MEMBER(rmgr_warm_start, struct_size);
+  MEMBER(rmgr_warm_start, reserved);
+  MEMBER(rmgr_warm_start, warm);
   return 0;
 }

@@ -1,4 +1,5 @@
-// rmgr-bench-pickup [--jobs N] [--capacity C]: how long a queued job waits for its listener, and for what.
+// rmgr-bench-pickup [--jobs N] [--capacity C] [--provider native|oci] [--engine NAME]: how long a queued job
+// waits for its listener, and for what.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -6,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/containers.hpp"
 #include "demo/show.hpp"
 
 namespace {
@@ -30,10 +32,13 @@ int main(int argc, char** argv) {
     const std::string word = argv[index];
     if (word == "--jobs") options.jobs = std::max(1, std::atoi(argv[index + 1]));
     if (word == "--capacity") options.capacity = std::max(1, std::atoi(argv[index + 1]));
+    if (word == "--provider") options.provider = argv[index + 1];
+    if (word == "--engine") options.engine = argv[index + 1];
   }
   // One job at a time: what is measured is the way of a job, not its queue behind others.
   options.at_once = 1;
   try {
+    if (options.provider != "native") return bench::containers(options);
     const demo::ShowResult result = demo::show(options);
     Values queued_to_exec, known_to_exec, beyond_package;
     for (const demo::Timing& timing : result.timings) {

@@ -44,8 +44,13 @@ testkit::AgentSetup setup_for(const ShowOptions& options, const std::string& dir
     setup.provider_config = options.engine.empty() ? "{}" : "{engine: " + options.engine + "}";
   }
   if (const auto engine = testkit::test_engine(); engine && options.provider != "native") {
-    setup.provider_config = testkit::provider_config(*engine);
-    setup.policies.front().profile = {{"image", engine->image}};
+    setup.provider_config =
+        options.package_inside
+            ? testkit::provider_config(*engine,
+                                       std::string(", pull: never, runner_path: ") + testkit::package_path)
+            : testkit::provider_config(*engine);
+    setup.policies.front().profile = {{"image", options.package_inside ? engine->full_image : engine->image}};
+    setup.policies.front().warm = options.warm;
   }
   setup.github_url = github.url();
   setup.token = github.token();
@@ -53,6 +58,14 @@ testkit::AgentSetup setup_for(const ShowOptions& options, const std::string& dir
   setup.capacity = options.capacity;
   setup.policies.front().max = std::max(options.jobs, 1);
   return setup;
+}
+
+// Every runner has gone but those that wait for jobs, of which there are as many as there should be.
+bool waits_only(const testkit::Agent& agent, int warm) {
+  const auto live = agent.live_attempts();
+  return std::ssize(live) == warm && std::all_of(live.begin(), live.end(), [](const auto& attempt) {
+           return attempt.state == "prepared";
+         });
 }
 
 }  // namespace
@@ -106,16 +119,18 @@ ShowResult show(const ShowOptions& options) {
     const int open = result.queued - summary.completed;
     if (options.at_once > 0 && open < options.at_once && result.queued < options.jobs) queue(1);
     const bool all_done = result.queued == options.jobs && summary.completed >= options.jobs;
-    result.settled = all_done && summary.registrations == 0 && agent.live_attempts().empty();
+    result.settled = all_done && summary.registrations == 0 && waits_only(agent, options.warm);
     std::this_thread::sleep_for(options.live ? std::chrono::milliseconds(50) : options.look_every);
   }
   const emulator::Summary summary = github->summary();
+  result.peak_rss_bytes = agent.peak_rss_bytes();
   result.completed = summary.completed - summary.failed;
   result.failed = summary.failed + summary.started_twice;
+  // An agent that ends keeps nothing waiting; what is left is counted from its journal then.
+  if (agent.terminate() != 0) throw std::runtime_error("the agent did not end with 0 after SIGTERM");
   result.leftovers = agent.leftovers();
   result.leftovers.registrations = summary.registrations;
   if (engine) testkit::count_leftovers(*engine, result.leftovers);
-  result.peak_rss_bytes = agent.peak_rss_bytes();
 
   std::map<std::string, testkit::AttemptView> by_runner;
   for (const testkit::AttemptView& attempt : agent.attempts())
@@ -129,7 +144,6 @@ ShowResult show(const ShowOptions& options) {
                               .exec_ms = job.listener_exec_at_ms,
                               .attempt = attempt->second});
   }
-  if (agent.terminate() != 0) throw std::runtime_error("the agent did not end with 0 after SIGTERM");
   return result;
 }
 

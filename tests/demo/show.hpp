@@ -17,8 +17,10 @@ struct ShowOptions {
   std::string engine;
   std::string bin, plugins;
   std::string more_plugins;  // a directory beside `plugins`, for the provider of somebody else; empty: none
-  bool live = true;          // print a line whenever something changed
-  int at_once = 0;           // queue this many, then one more for each that ends; 0: all at the start
+  bool package_inside = false;  // the image of the test engine has the runner package
+  int warm = 0;                 // runners that are prepared ahead
+  bool live = true;             // print a line whenever something changed
+  int at_once = 0;              // queue this many, then one more for each that ends; 0: all at the start
   std::chrono::milliseconds look_every{20};  // between two looks at what is done, if nobody watches
   std::vector<std::string> environment;      // NAME=value, of the agent alone
   std::string script = "echo built > result.txt";

@@ -64,6 +64,7 @@ void Ledger::reopened(agent::journal::Journal& journal) {
     rows_[id] = **found;
   }
   uncertain_.clear();
+  refused_.clear();
   open_.clear();
   unreconciled_.clear();
   queued_.clear();
@@ -82,8 +83,10 @@ void Ledger::compare_all(agent::journal::Journal& journal) {
 }
 
 void Ledger::refused(const agent::journal::Batch& batch) {
-  for (const Attempt& attempt : batch.attempts)
+  for (const Attempt& attempt : batch.attempts) {
     uncertain_[attempt.id].emplace_back(attempt);
+    refused_.insert(attempt.id);
+  }
 }
 
 void Ledger::written(const agent::journal::Batch& batch, std::int64_t now_ms) {
@@ -91,6 +94,7 @@ void Ledger::written(const agent::journal::Batch& batch, std::int64_t now_ms) {
   std::vector<AttemptId> made;
   std::vector<domain::PolicyName> came_through;
   for (const Attempt& attempt : batch.attempts) {
+    refused_.erase(attempt.id);
     const auto known = rows_.find(attempt.id);
     if (known == rows_.end()) {
       made.push_back(attempt.id);
@@ -134,6 +138,7 @@ void Ledger::check_change(const Attempt& before, const Attempt& now) {
     says("the number of an effect was used twice");
   if (!before.replacement_wanted && now.replacement_wanted && before.outcome)
     says("a replacement was asked for twice");
+  if (now.ahead && (now.runner || now.jit_requested_at)) says("what waits for a job was registered");
   check_end(before, now);
 }
 
@@ -167,9 +172,11 @@ void Ledger::check_new(const Attempt& attempt, std::int64_t now_ms) {
   const auto held = held_until_ms_.find(attempt.policy.name);
   if (held != held_until_ms_.end() && now_ms < held->second)
     nature_.violation("a runner was launched although a refusal holds its policy");
-  std::int64_t busy = 0;
+  std::int64_t busy = 0, ahead = 0;
   for (const Attempt* row : open()) {
     if (row->policy.name != attempt.policy.name || !lives(row->state)) continue;
+    // A claim that the journal will not have leaves the row as it was.
+    if (row->ahead && !refused_.contains(row->id)) ++ahead;
     const auto registration = nature_.registrations.find(domain::runner_name(row->id));
     const bool has_job = registration != nature_.registrations.end() && registration->second.job.has_value();
     // What runs a job by now, or may have run one when the demand was read.
@@ -177,7 +184,8 @@ void Ledger::check_new(const Attempt& attempt, std::int64_t now_ms) {
     const bool ran = runner != nature_.runners.end() && runner->second.ran_job;
     if (has_job || ran || row->state == domain::State::busy) ++busy;
   }
-  if (live > std::max(policy->min, queued_[attempt.policy.name] + busy))
+  if (ahead > policy->warm) nature_.violation("more runners were prepared ahead than the policy wants");
+  if (!attempt.ahead && live - ahead > std::max(policy->min, queued_[attempt.policy.name] + busy))
     nature_.violation("more runners were launched than anything asks for");
 }
 

@@ -57,6 +57,7 @@ class Ledger {
   Configuration configured_;
   std::map<domain::AttemptId, domain::Attempt> rows_;
   std::set<domain::AttemptId> open_;
+  std::set<domain::AttemptId> refused_;  // by the journal, when they were to change last
   std::map<domain::AttemptId, std::vector<std::optional<domain::Attempt>>>
       uncertain_;  // what may be there instead
   std::map<reconcile::TargetKey, std::set<domain::AttemptId>> unreconciled_;

@@ -33,6 +33,7 @@ domain::Policy draw_policy(Chance& chance, std::int64_t index) {
   if (repository && kind < 0.25) {
     policy.provider_kind = domain::ProviderKind::isolated;
     policy.provider = domain::InstanceName("isolated");
+    policy.warm = policy.max / 2;
   } else {
     policy.provider = domain::InstanceName("native");
     if (repository && kind > 0.8) policy.workspace = domain::WorkspaceKind::persistent;
@@ -132,6 +133,7 @@ Configuration vary(const Plan& plan, Chance& chance) {
     if (chance.happens(0.4)) {
       policy.max = chance.between(1, 4);
       policy.min = std::min(policy.min, policy.max);
+      policy.warm = std::min(policy.warm, policy.max);
     }
     other.policies.push_back(policy);
   }

@@ -14,6 +14,7 @@ bool settled(Agent& agent, const std::vector<domain::Policy>& policies, std::int
   std::map<domain::PolicyName, std::int64_t> kept;
   for (const domain::Attempt* row : agent.ledger.open()) {
     if (!lives(row->state) || row->pending) return false;
+    if (row->ahead) continue;  // waits for the next job, for ever
     ++kept[row->policy.name];
   }
   // A policy with a minimum keeps that many runners for ever.

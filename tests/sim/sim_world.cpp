@@ -358,6 +358,7 @@ void SimWorld::probe(const domain::Policy& policy) {
   if (dying) return;
   reconcile::ReadinessAnswer ready;
   ready.policy = policy.name;
+  ready.package_inside = policy.warm > 0;
   if (provider_closed) ready.blocked = domain::LimitingFactor::provider_not_ready;
   later(chance_.between(1, 50), [this, ready] { engine_->on_readiness(ready); });
 }

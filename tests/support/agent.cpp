@@ -177,6 +177,7 @@ void Agent::write_configuration() const {
     }
     yaml << "]\n    root: " << runtimes() << "/" << policy.name << "\n    min: " << policy.min
          << "\n    max: " << policy.max << "\n";
+    if (policy.warm > 0) yaml << "    warm: " << policy.warm << "\n";
     if (!policy.workspace.empty()) yaml << "    workspace: " << policy.workspace << "\n";
     const auto map = [&yaml](const char* name, const auto& pairs) {
       if (pairs.empty()) return;
@@ -260,7 +261,8 @@ std::vector<PolicyView> Agent::policies() const {
                      .note = row.value("note", ""),
                      .queued = row.value("queued", 0),
                      .busy = row.value("busy", 0),
-                     .active = row.value("active", 0)});
+                     .active = row.value("active", 0),
+                     .waiting = row.value("waiting", 0)});
   }
   return views;
 }

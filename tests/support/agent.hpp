@@ -20,6 +20,7 @@ struct PolicySpec {
   std::vector<std::string> labels = {"demo"};
   int min = 0;
   int max = 10;
+  int warm = 0;
   std::string workspace = {};                                      // empty: the default
   std::vector<std::pair<std::string, std::string>> timeouts = {};  // name, duration
   std::vector<std::pair<std::string, std::string>> profile = {};   // name, limit
@@ -58,7 +59,7 @@ struct AttemptView {
 
 struct PolicyView {
   std::string name, limited_by, remedy, note;
-  std::int64_t queued = 0, busy = 0, active = 0;
+  std::int64_t queued = 0, busy = 0, active = 0, waiting = 0;
 };
 
 // What is left of attempts, as the agent's own records and the machine show it.

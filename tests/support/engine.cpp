@@ -34,9 +34,10 @@ std::optional<TestEngine> test_engine() {
     const char* value = std::getenv(name);
     return value == nullptr ? std::string() : std::string(value);
   };
-  TestEngine engine{variable("RMGR_TEST_ENGINE"),       variable("RMGR_TEST_ENGINE_SOCKET"),
-                    variable("RMGR_TEST_ENGINE_TAG"),   variable("RMGR_TEST_ENGINE_ADDRESS"),
-                    variable("RMGR_TEST_ENGINE_STATE"), variable("RMGR_TEST_ENGINE_CONTROL")};
+  TestEngine engine{variable("RMGR_TEST_ENGINE"),         variable("RMGR_TEST_ENGINE_SOCKET"),
+                    variable("RMGR_TEST_ENGINE_TAG"),     variable("RMGR_TEST_ENGINE_FULL_TAG"),
+                    variable("RMGR_TEST_ENGINE_ADDRESS"), variable("RMGR_TEST_ENGINE_STATE"),
+                    variable("RMGR_TEST_ENGINE_CONTROL")};
   if (engine.name.empty()) return std::nullopt;
   return engine;
 }

@@ -12,16 +12,20 @@
 namespace testkit {
 
 struct TestEngine {
-  std::string name;     // podman or docker
-  std::string socket;   // path
-  std::string image;    // with a shell
-  std::string address;  // at which containers reach 127.0.0.1 of this process
-  std::string state;    // the directory of all that is the engine's; `data` in it is a disk of its own
-  std::string control;  // the program that starts, stops and kills the engine
+  std::string name;        // podman or docker
+  std::string socket;      // path
+  std::string image;       // with a shell
+  std::string full_image;  // and with the emulated runner's package, where RMGR_TEST_ENGINE_PACKAGE named one
+  std::string address;     // at which containers reach 127.0.0.1 of this process
+  std::string state;       // the directory of all that is the engine's; `data` in it is a disk of its own
+  std::string control;     // the program that starts, stops and kills the engine
 };
 
 // Nothing if this process was not started by with-engine.
 std::optional<TestEngine> test_engine();
+
+// Where the full image has the package.
+inline constexpr const char* package_path = "/opt/actions-runner";
 
 // YAML of a container provider that uses it; `more`, YAML as well, follows from a comma on.
 std::string provider_config(const TestEngine& engine, const std::string& more = ", pull: never");

@@ -127,21 +127,18 @@ void Sandboxes::discard(const rmgr::Call& call, const rmgr::Allocation& allocati
   }
 }
 
-void Sandboxes::start(const rmgr::Call& call, const rmgr::Allocation& allocation, rmgr::SecretView jit_config,
-                      const std::string& needed, rmgr::StartResult& result) const {
-  result.process_existed = false;
-  const std::string_view secret = jit_config.reveal();
-  if (secret.empty() || secret.find_first_of(std::string_view("\n\r\0", 3)) != std::string_view::npos)
-    throw Error(Status::invalid, "The one-time configuration is not one line of text.");
+Attached Sandboxes::launch(const rmgr::Call& call, const rmgr::Allocation& allocation,
+                           bool& process_existed) const {
+  process_existed = false;
   const auto container = find(call, allocation);
   if (!container)
     throw Error(Status::not_found, "The container of the attempt is not there; it was removed.");
   if (container->status != ContainerStatus::created) {
-    result.process_existed = true;
+    process_existed = true;
     throw Error(Status::busy, "The container of the attempt was started before; it is started once only.");
   }
   Attached attached = client().attach(call, container->id);
-  result.process_existed = true;
+  process_existed = true;
   RMGR_CRASH_POINT("engine.start.attached");
   try {
     if (!client().start_container(call, container->id))
@@ -149,38 +146,69 @@ void Sandboxes::start(const rmgr::Call& call, const rmgr::Allocation& allocation
                   "The container of the attempt runs already; it was started by somebody else.");
   } catch (const Refused& refusal) {
     const auto now = find(call, allocation);
-    result.process_existed = now && now->status != ContainerStatus::created;
+    process_existed = now && now->status != ContainerStatus::created;
     throw;
   }
   RMGR_CRASH_POINT("engine.start.started");
+  return attached;
+}
+
+void Sandboxes::start(const rmgr::Call& call, const rmgr::Allocation& allocation, rmgr::SecretView jit_config,
+                      const std::string& needed, rmgr::StartResult& result, Waiting* waiting) const {
+  result.process_existed = false;
+  const std::string_view secret = jit_config.reveal();
+  if (secret.empty() || secret.find_first_of(std::string_view("\n\r\0", 3)) != std::string_view::npos)
+    throw Error(Status::invalid, "The one-time configuration is not one line of text.");
+  std::optional<Attached> attached;
+  if (waiting != nullptr) attached = waiting->take(allocation);
+  result.process_existed = attached.has_value();
+  if (!attached) attached = launch(call, allocation, result.process_existed);
+  hand_over(call, allocation, *attached, secret, needed);
+}
+
+void Sandboxes::warm(const rmgr::Call& call, const rmgr::Allocation& allocation, Waiting& waiting) const {
+  if (waiting.has(allocation)) return;
+  bool process_existed = false;
+  waiting.keep(allocation, launch(call, allocation, process_existed));
+}
+
+void Sandboxes::hand_over(const rmgr::Call& call, const rmgr::Allocation& allocation, Attached& attached,
+                          std::string_view secret, const std::string& needed) const {
   try {
-    hand_over(call, attached, secret, needed);
-  } catch (...) {
-    const Patience patience(call.requested() ? undo_after_cancel : undo_patience);
-    try {
-      end(patience.call(), container->id, Millis{0});
-    } catch (const Error&) {  // NOLINT(bugprone-empty-catch) it has no pid here; the container stays to be
-                              // looked at
+    attached.write(secret, call);
+    attached.write("\n", call);
+    attached.finish_writing(call);
+    RMGR_CRASH_POINT("engine.start.handed_over");
+    if (!attached.await(taken_word, call)) {
+      throw Error(Status::bad_response,
+                  "The container ended before it had read the one-time configuration; " + needed + ".");
     }
+  } catch (...) {
+    end_quietly(call, allocation);
     throw;
   }
 }
 
-void Sandboxes::hand_over(const rmgr::Call& call, Attached& attached, std::string_view secret,
-                          const std::string& needed) const {
-  attached.write(secret, call);
-  attached.write("\n", call);
-  attached.finish_writing(call);
-  RMGR_CRASH_POINT("engine.start.handed_over");
-  if (!attached.await(taken_word, call)) {
-    throw Error(Status::bad_response,
-                "The container ended before it had read the one-time configuration; " + needed + ".");
+void Sandboxes::end_quietly(const rmgr::Call& call, const rmgr::Allocation& allocation) const {
+  const Patience patience(call.requested() ? undo_after_cancel : undo_patience);
+  try {
+    if (const auto container = find(patience.call(), allocation))
+      end(patience.call(), container->id, Millis{0});
+  } catch (const Error&) {  // NOLINT(bugprone-empty-catch) it has no pid here; the container stays to be
+                            // looked at
   }
 }
 
-rmgr::EnvironmentState Sandboxes::inspect(const rmgr::Call& call, const rmgr::Allocation& allocation) const {
+rmgr::EnvironmentState Sandboxes::inspect(const rmgr::Call& call, const rmgr::Allocation& allocation,
+                                          const Waiting* waiting) const {
+  // Asked first: what is taken out meanwhile may have become a runner.
+  const bool waits = waiting != nullptr && waiting->has(allocation);
   const auto container = find(call, allocation);
-  return container ? state_of(*container) : rmgr::EnvironmentState{};
+  if (!container) return {};
+  rmgr::EnvironmentState state = state_of(*container);
+  if (waits && state.status == rmgr::EnvironmentStatus::running && waiting->has(allocation))
+    state.status = rmgr::EnvironmentStatus::prepared;
+  return state;
 }
 
 std::vector<rmgr::Owned> Sandboxes::list(const rmgr::Call& call, const Labels& labels) const {

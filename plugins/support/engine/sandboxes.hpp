@@ -9,6 +9,7 @@
 #include "rmgr/execution_provider.hpp"
 #include "support/engine/access.hpp"
 #include "support/engine/identity.hpp"
+#include "support/engine/waiting.hpp"
 
 namespace plugins::engine {
 
@@ -47,12 +48,16 @@ class Sandboxes {
   void discard(const rmgr::Call& call, const rmgr::Allocation& allocation,
                const std::optional<std::string>& container) const;
 
-  // Starts the container and hands it the secret as one line; returns once it has said `taken_word`.
-  // `needed`: what the image must have for that, in the words of the failure.
+  // Starts the container, and hands it the secret as one line; returns once it has said `taken_word`.
+  // `needed`: what the image must have for that, in the words of the failure. `waiting`: those that were
+  // started ahead, of which this one may be one.
   void start(const rmgr::Call& call, const rmgr::Allocation& allocation, rmgr::SecretView jit_config,
-             const std::string& needed, rmgr::StartResult& result) const;
-  [[nodiscard]] rmgr::EnvironmentState inspect(const rmgr::Call& call,
-                                               const rmgr::Allocation& allocation) const;
+             const std::string& needed, rmgr::StartResult& result, Waiting* waiting = nullptr) const;
+  // Starts the container ahead, and keeps it in `waiting`.
+  void warm(const rmgr::Call& call, const rmgr::Allocation& allocation, Waiting& waiting) const;
+  // What waits for its secret is prepared.
+  [[nodiscard]] rmgr::EnvironmentState inspect(const rmgr::Call& call, const rmgr::Allocation& allocation,
+                                               const Waiting* waiting = nullptr) const;
   // Returns when it does not run; throws busy if it does still.
   void end(const rmgr::Call& call, const std::string& id, rmgr::Millis grace) const;
   void stop(const rmgr::Call& call, const rmgr::Allocation& allocation, rmgr::Millis grace) const;
@@ -70,8 +75,12 @@ class Sandboxes {
                                                      const std::string& path, bool while_running) const;
 
  private:
-  void hand_over(const rmgr::Call& call, Attached& attached, std::string_view secret,
-                 const std::string& needed) const;
+  // `process_existed`: whether the container may have run when it throws.
+  [[nodiscard]] Attached launch(const rmgr::Call& call, const rmgr::Allocation& allocation,
+                                bool& process_existed) const;
+  void hand_over(const rmgr::Call& call, const rmgr::Allocation& allocation, Attached& attached,
+                 std::string_view secret, const std::string& needed) const;
+  void end_quietly(const rmgr::Call& call, const rmgr::Allocation& allocation) const;
   // What the runner's own diagnostics in the container prove; empty: nothing.
   [[nodiscard]] std::string evidence(const rmgr::Call& call, const std::string& id,
                                      const std::string& path) const;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "rmgr/abi/execution_provider.h"
+#include "rmgr/abi/warm_start.h"
 #include "rmgr/component.hpp"
 
 namespace rmgr {
@@ -58,6 +59,7 @@ struct Probe {
   Readiness readiness = Readiness::ready;  // only ready admits launches
   std::string remedy;                      // one sentence; empty when ready
   std::string note;                        // what the operator should know although it is ready
+  bool package_inside = false;             // the environment has the runner package already
 };
 
 enum class EnvironmentStatus : std::int32_t {
@@ -135,6 +137,16 @@ class ExecutionProvider {
   }
 };
 
+// For a provider that can have environments wait, nearly started; derive from it beside ExecutionProvider.
+// What is warm ends by itself, without a listener, when this process ends.
+class WarmStart {
+ public:
+  virtual ~WarmStart() = default;
+  // Ordinary lane, after prepare: everything of start that needs no secret. Idempotent. Until start, inspect
+  // says `prepared` while it waits. Throws `unsupported` where the configuration does not allow it.
+  virtual void warm(const Call& call, const Allocation& allocation) = 0;
+};
+
 namespace detail {
 
 inline Profile profile_from(const rmgr_profile& in) noexcept {
@@ -175,8 +187,9 @@ struct ProviderCalls {
                                      const rmgr_probe_sink* sink, const rmgr_error* error) noexcept {
     return guard(error, [&] {
       const Probe answer = of(self).probe(Call(call), profile_from(*profile));
-      const rmgr_probe item{size_of<rmgr_probe>(), static_cast<std::int32_t>(answer.readiness),
-                            to_abi(answer.remedy), to_abi(answer.note)};
+      const rmgr_probe item{size_of<rmgr_probe>(),         static_cast<std::int32_t>(answer.readiness),
+                            to_abi(answer.remedy),         to_abi(answer.note),
+                            answer.package_inside ? 1 : 0, 0};
       expect_taken(sink->write(sink->ctx, &item));
     });
   }
@@ -279,6 +292,18 @@ inline constexpr rmgr_execution_provider execution_provider_table{
     &ProviderCalls::owns,
     &ProviderCalls::diagnostics,
 };
+
+template <class T>
+struct WarmCalls {
+  static rmgr_status RMGR_CALL warm(rmgr_instance* self, const rmgr_call* call,
+                                    const rmgr_allocation* allocation, const rmgr_error* error) noexcept {
+    return guard(error, [&] {
+      static_cast<T&>(ProviderCalls::of(self)).warm(Call(call), allocation_from(*allocation));
+    });
+  }
+};
+template <class T>
+inline constexpr rmgr_warm_start warm_start_table{size_of<rmgr_warm_start>(), 0, &WarmCalls<T>::warm};
 
 }  // namespace detail
 }  // namespace rmgr

@@ -49,10 +49,22 @@ consteval Offer offer() {
   }
 }
 
+// The interface beside the component's own that it offers, if any.
+template <class T>
+consteval Offer extension() {
+  if constexpr (std::is_base_of_v<WarmStart, T>) {
+    static_assert(std::is_base_of_v<ExecutionProvider, T>, "WarmStart belongs to an ExecutionProvider");
+    return {RMGR_INTERFACE_WARM_START, &warm_start_table<T>};
+  } else {
+    return {nullptr, nullptr};
+  }
+}
+
 template <class... Components>
 struct Library {
   static_assert(sizeof...(Components) > 0, "RMGR_PLUGIN needs at least one component class");
   static constexpr Offer offers[] = {offer<Components>()...};
+  static constexpr Offer extensions[] = {extension<Components>()...};
   static constexpr const char* interfaces[] = {offer<Components>().id..., nullptr};
 
   static consteval bool distinct() {
@@ -73,6 +85,9 @@ struct Library {
     if (id == nullptr) return nullptr;
     for (const Offer& one : offers) {
       if (std::string_view(one.id) == id) return one.table;
+    }
+    for (const Offer& one : extensions) {
+      if (one.id != nullptr && std::string_view(one.id) == id) return one.table;
     }
     return nullptr;
   }

@@ -22,7 +22,7 @@ struct Probe {
   const rmgr_error* error;
   const rmgr_instance_host* host;
   rmgr_status ready() const {
-    const rmgr_probe answer{sizeof(rmgr_probe), RMGR_PROBE_READY, {}, {}};
+    const rmgr_probe answer{sizeof(rmgr_probe), RMGR_PROBE_READY, {}, {}, 0, 0};
     return sink->write(sink->ctx, &answer);
   }
   template <class Service>
@@ -149,7 +149,7 @@ TEST(TestingHost, ReportsEachBrokenRule) {
        }},
       {"names no remedy",
        [](const Probe& probe) {
-         const rmgr_probe answer{sizeof(rmgr_probe), RMGR_PROBE_DEGRADED, {}, {}};
+         const rmgr_probe answer{sizeof(rmgr_probe), RMGR_PROBE_DEGRADED, {}, {}, 0, 0};
          return probe.sink->write(probe.sink->ctx, &answer);
        }},
       {"left 1 cancel functions registered",
@@ -198,7 +198,7 @@ TEST(TestingHost, ReportsWhatComesLate) {
   {
     auto provider = host.load(entry).provider("one", "{}");
     EXPECT_TRUE(provider.probe().ok());
-    const rmgr_probe answer{sizeof(rmgr_probe), RMGR_PROBE_READY, {}, {}};
+    const rmgr_probe answer{sizeof(rmgr_probe), RMGR_PROBE_READY, {}, {}, 0, 0};
     EXPECT_NE(sink->write(sink->ctx, &answer), RMGR_OK);
     EXPECT_EQ(call->requested(call->ctx), 1);
   }

@@ -96,6 +96,7 @@ void fill_changing(Attempt& a, Dice& dice) {
   a.clean_exit = dice.coin();
   a.exit_code = dice.maybe(dice.any());
   a.out_of_memory = dice.coin();
+  a.ahead = dice.coin();
   a.pending = dice.maybe(domain::Pending{dice.word(domain::EffectKind::scrub), dice.bits(), dice.instant()});
   a.next_seq = dice.bits();
   a.termination = dice.maybe(domain::Termination{dice.word(domain::TerminationKind::by_operator),

@@ -29,6 +29,11 @@ class FakeProvider final : public plugin::ExecutionProvider {
 
   [[nodiscard]] bool isolated() const override { return true; }
   [[nodiscard]] bool holds() const override { return false; }
+  [[nodiscard]] bool warms() const override { return true; }
+  Result<void> warm(Call&, const plugin::Allocation&) override {
+    done.emplace_back("warm");
+    return {};
+  }
   Result<plugin::Probe> probe(Call&, const domain::Policy&) override { return plugin::Probe{}; }
   Result<std::string> resolve(Call&, const domain::Policy&) override { return std::string("i@sha256:1"); }
   Result<std::vector<plugin::OwnedEnvironment>> recover(Call&, const plugin::Allocation&) override {

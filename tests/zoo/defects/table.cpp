@@ -51,7 +51,7 @@ rmgr_status probe(rmgr_instance* self, const rmgr_call* call, const rmgr_profile
   if (!writer.joinable()) {
     writer = std::thread([sink] {
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
-      const rmgr_probe item{sizeof(rmgr_probe), RMGR_PROBE_READY, {nullptr, 0}, {nullptr, 0}};
+      const rmgr_probe item{sizeof(rmgr_probe), RMGR_PROBE_READY, {nullptr, 0}, {nullptr, 0}, 0, 0};
       sink->write(sink->ctx, &item);
     });
   }

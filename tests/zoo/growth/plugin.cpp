@@ -28,7 +28,7 @@ void destroy(rmgr_instance* /*instance*/) {}
 rmgr_status probe(rmgr_instance* /*self*/, const rmgr_call* /*call*/, const rmgr_profile* /*profile*/,
                   const rmgr_probe_sink* sink, const rmgr_error* /*error*/) {
   static constexpr char note[] = "grown";
-  const rmgr_probe answer{sizeof(rmgr_probe), RMGR_PROBE_READY, {}, {note, sizeof(note) - 1}};
+  const rmgr_probe answer{sizeof(rmgr_probe), RMGR_PROBE_READY, {}, {note, sizeof(note) - 1}, 0, 0};
   return sink->write(sink->ctx, &answer);
 }
 

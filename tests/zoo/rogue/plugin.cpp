@@ -34,7 +34,7 @@ void destroy(rmgr_instance*) {}
 rmgr_status probe(rmgr_instance*, const rmgr_call*, const rmgr_profile* profile, const rmgr_probe_sink* sink,
                   const rmgr_error* error) {
   const std::string_view act = view(profile->policy);
-  rmgr_probe item{sizeof(rmgr_probe), RMGR_PROBE_READY, text(""), text("")};
+  rmgr_probe item{sizeof(rmgr_probe), RMGR_PROBE_READY, text(""), text(""), 0, 0};
   if (act == "silent") return RMGR_OK;
   if (act == "unknown-status") return 4711;
   if (act == "no-reason") return RMGR_E_DENIED;

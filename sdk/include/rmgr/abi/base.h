@@ -37,7 +37,7 @@ extern "C" {
 
 /* While the major is 0 the minor must match exactly; from 1.0 on the growth rules of entry.h apply. */
 #define RMGR_ABI_MAJOR 0
-#define RMGR_ABI_MINOR 2
+#define RMGR_ABI_MINOR 3
 
 /* True if *p is large enough to hold member m of struct type T, and the member is set. For pointers and functions. */
 #define RMGR_HAS(p, T, m) ((p)->struct_size >= offsetof(T, m) + sizeof((p)->m) && (p)->m != 0)

@@ -63,6 +63,8 @@ typedef struct rmgr_probe {
   int32_t readiness; /* RMGR_PROBE_*; only READY admits launches */
   rmgr_str remedy;   /* one sentence; empty when ready */
   rmgr_str note;     /* what the operator should know although it is ready, for example a missing protection */
+  int32_t package_inside; /* 1: environments of this profile have the runner package already, so none is made ready */
+  int32_t reserved;
 } rmgr_probe;
 typedef struct rmgr_probe_sink {
   uint32_t struct_size;
