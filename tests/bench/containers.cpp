@@ -8,6 +8,7 @@
 
 #include "bench/numbers.hpp"
 #include "oci/sandbox.hpp"
+#include "oci/settings.hpp"
 #include "support/engine.hpp"
 #include "support/engine/client.hpp"
 #include "support/engine/patience.hpp"
