@@ -167,9 +167,7 @@ bool is_launch_effect(EffectKind kind) {
   }
 }
 
-bool waits_for_job(const Attempt& attempt) {
-  return attempt.ahead && attempt.state == State::prepared;
-}
+bool waits_for_job(const Attempt& attempt) { return attempt.ahead && attempt.state == State::prepared; }
 
 bool in_bring_up(const Attempt& attempt) {
   if (domain::is_concluded(attempt.state)) return false;

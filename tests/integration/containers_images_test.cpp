@@ -10,10 +10,10 @@ namespace integration {
 namespace {
 
 using nlohmann::json;
-using testkit::Registries;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using testkit::Registries;
 
 class ContainerImages : public ::testing::Test {
  protected:
@@ -83,8 +83,7 @@ TEST_F(ContainerImages, of_a_registry_that_wants_a_credential_need_the_right_one
                    credential_for(registry, scratch / "wrong"));
     expect_refused(image, "credential is missing, wrong or lacks the right",
                    credential_for(testkit::kOpenRegistry, scratch / "right"));
-    ContainerStage stage(
-        1, {.config = credential_for(registry, scratch / "right"), .image = image});
+    ContainerStage stage(1, {.config = credential_for(registry, scratch / "right"), .image = image});
     ASSERT_TRUE(stage.agent().start());
     stage.queue(1, "[ \"$MARK\" = one ]");
     ASSERT_TRUE(stage.settles(1));

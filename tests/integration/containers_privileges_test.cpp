@@ -61,8 +61,7 @@ TEST_F(Inside, a_job_has_the_few_capabilities_that_package_managers_need_and_gai
 
 TEST_F(Inside, a_job_sees_nothing_of_the_machine) {
   run({}, "cat /proc/self/mountinfo; echo; for s in /var/run/docker.sock /run/podman/podman.sock " +
-              engine().socket +
-              "; do [ -e $s ] && echo SOCKET $s; done; [ -e " + engine().state +
+              engine().socket + "; do [ -e $s ] && echo SOCKET $s; done; [ -e " + engine().state +
               " ] && echo STATE; ls /dev; for p in /proc/[0-9]*; do cat $p/cmdline; echo; done; "
               "for n in net pid ipc mnt uts; do readlink /proc/self/ns/$n; done; "
               "mknod /disk b 254 0 && echo MADE A DEVICE; mount -t tmpfs x /bin && echo MOUNTED; "
