@@ -18,7 +18,8 @@ std::optional<Attached> Waiting::take(const rmgr::Allocation& allocation) {
   const std::lock_guard lock(mutex_);
   auto found = of_attempt_.extract(name_of(allocation));
   if (found.empty()) return std::nullopt;
-  return std::move(found.mapped());
+  std::optional<Attached> taken(std::move(found.mapped()));
+  return taken;
 }
 
 }  // namespace plugins::engine
