@@ -61,6 +61,7 @@ TEST_F(WarmContainers, leave_by_themselves_when_the_daemon_is_killed) {
   ASSERT_TRUE(all_wait());
   stage_.queue(1, "true");
   ASSERT_TRUE(eventually([&] { return stage_.github()->summary().completed == 1; }));
+  ASSERT_TRUE(all_wait());
   for (const auto& attempt : stage_.agent().attempts()) {
     const bool failed = attempt.outcome == "failed";
     EXPECT_TRUE(!failed || attempt.reason == "preparation_interrupted") << attempt.reason;
@@ -75,10 +76,8 @@ TEST_F(WarmContainers, that_somebody_removes_are_cleaned_up_after_and_jobs_run_w
   for (const auto& one : containers())
     drop_container(one["Id"]);
   stage_.queue(2, "true");
-  ASSERT_TRUE(eventually([&] {
-    const auto summary = stage_.github()->summary();
-    return summary.completed == 2 && summary.registrations == 0;
-  }));
+  const auto waits = [](const testkit::AttemptView& attempt) { return attempt.state == "prepared"; };
+  ASSERT_TRUE(stage_.settles(2, std::chrono::seconds(90), waits));
   for (const auto& job : stage_.github()->jobs())
     EXPECT_EQ(job.starts, 1);
   EXPECT_EQ(stage_.agent().terminate(), 0);
