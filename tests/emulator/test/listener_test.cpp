@@ -297,10 +297,11 @@ TEST_F(RunnerLife, a_withheld_job_stays_queued_beside_an_idle_runner) {
 
 TEST_F(RunnerLife, a_withdrawn_assignment_shows_busy_and_then_idle_again) {
   auto listener = stage.online_listener("one", {"linux"});
-  const auto withdraw = client.add_fault({.action = "withdraw", .for_ms = 2'000});
+  const auto withdraw = client.add_fault({.action = "withdraw", .for_ms = 6'000});
   const auto job = queue("true");
   const auto id = client.runners().front().id;
   const std::string path = "/repos/o/r/actions/runners/" + std::to_string(id);
+  ASSERT_TRUE(client.wait_for_runner(id, [](const RunnerView& runner) { return runner.busy; }));
   EXPECT_EQ(json::parse(client.api("GET", path).body).at("busy"), true);
   EXPECT_EQ(client.api("DELETE", path).status, 422);
   EXPECT_EQ(listener->wait(), 0);
