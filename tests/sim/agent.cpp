@@ -60,7 +60,11 @@ void Agent::start() {
   ledger.reopened(**opened);
   SimJournal::Watch watch;
   watch.before = [this] { return commit_failure(); };
-  watch.refuses = [this](const domain::AttemptId& attempt) { return row_refused(attempt); };
+  watch.refuses = [this](const domain::AttemptId& attempt) {
+    const bool refuses = row_refused(attempt);
+    if (refuses) ledger.rests(attempt);
+    return refuses;
+  };
   watch.written = [this](const journal::Batch& batch) {
     ++commits;
     ledger.written(batch, schedule.now_ms());

@@ -85,7 +85,7 @@ void Ledger::compare_all(agent::journal::Journal& journal) {
 void Ledger::refused(const agent::journal::Batch& batch) {
   for (const Attempt& attempt : batch.attempts) {
     uncertain_[attempt.id].emplace_back(attempt);
-    refused_.insert(attempt.id);
+    rests(attempt.id);
   }
 }
 

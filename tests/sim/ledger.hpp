@@ -29,6 +29,8 @@ class Ledger {
   // The agent is about to believe that this is durable, at `now_ms` since the history began.
   void written(const agent::journal::Batch& batch, std::int64_t now_ms);
   // Nothing was written, but a crash before the next commit may bring it back all the same.
+  // The journal will not have this row for now.
+  void rests(const domain::AttemptId& attempt) { refused_.insert(attempt); }
   void refused(const agent::journal::Batch& batch);
   // At the end: history is kept.
   void compare_all(agent::journal::Journal& journal);
