@@ -182,7 +182,6 @@ Performed Performer::prepare(Call& call, const Attempt& attempt) {
     Attempt named_attempt = attempt;
     named_attempt.environment = *prepared;
     auto warmed = provider->warm(call, allocation_of(named_attempt));
-    RMGR_CRASH_POINT("effect.prepare.warmed");
     if (!warmed) return failed(warmed.error());
   }
   return {event::Prepared{.environment = std::move(*prepared)}, {}, {}};

@@ -92,7 +92,6 @@ void Provider::warm(const rmgr::Call& call, const rmgr::Allocation& allocation) 
                 "runner_path.");
   }
   sandboxes(call).warm(call, allocation, waiting_);
-  RMGR_CRASH_POINT("oci.warm.waits");
 }
 
 rmgr::EnvironmentState Provider::inspect(const rmgr::Call& call, const rmgr::Allocation& allocation) {
