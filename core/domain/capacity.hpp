@@ -45,6 +45,9 @@ struct Grant {
   LimitingFactor limited_by = LimitingFactor::none;
 };
 
+// How many of a policy's attempts ahead may go on waiting: none in the way of its maximum.
+std::int64_t most_ahead(const PolicyDemand& demand);
+
 // The factor is the reason why not one more is started: what blocks the policy, else the target's cap or the
 // host if either kept something back, else that no slot is free, else the policy's maximum, its minimum, or
 // that there is no more demand.
@@ -53,10 +56,6 @@ struct Grant {
 // nothing; start is what headroom allows beyond that, one slot at a time: by priority, then fewest active,
 // then name. What is left when no job wants it is started ahead, in the same order, within max. Counts
 // saturate; nothing is ever negative. One Grant for each demand, in the order given.
-
-// How many of a policy's attempts ahead may go on waiting: none in the way of its maximum.
-std::int64_t most_ahead(const PolicyDemand& demand);
-
 std::vector<Grant> allocate(const HostLimits& host, const std::vector<PolicyDemand>& demands);
 
 }  // namespace agent::domain

@@ -83,31 +83,6 @@ rmgr::EnvironmentState Provider::inspect(const rmgr::Call& call, const rmgr::All
   return plugins::engine::state_of(*container);
 }
 
-std::vector<rmgr::Owned> Provider::recover(const rmgr::Call& call, const rmgr::Allocation& allocation) {
-  return sandboxes(call).recover(call, allocation);
-}
-
-std::vector<rmgr::Owned> Provider::enumerate_owned(const rmgr::Call& call, std::string_view host) {
-  return sandboxes(call).list(call, plugins::engine::host_label(host));
-}
-
-void Provider::stop(const rmgr::Call& call, const rmgr::Allocation& allocation, rmgr::Millis grace) {
-  sandboxes(call).stop(call, allocation, grace);
-}
-
-void Provider::remove(const rmgr::Call& call, const rmgr::Allocation& allocation) {
-  try {
-    sandboxes(call).remove(call, allocation);
-  } catch (const Error& error) {
-    throw plugins::engine::deferred(error);
-  }
-}
-
-bool Provider::owns(const rmgr::Call& call, const rmgr::Allocation& allocation,
-                    std::string_view environment) {
-  return sandboxes(call).owns(call, allocation, environment);
-}
-
 std::vector<std::string> Provider::diagnostics(const rmgr::Call& call, const rmgr::Allocation& allocation) {
   return sandboxes(call).diagnostics(call, allocation, settings_.runner_path + R"(\_diag)", false);
 }

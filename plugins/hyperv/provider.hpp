@@ -5,12 +5,12 @@
 #include "hyperv/machine.hpp"
 #include "hyperv/settings.hpp"
 #include "rmgr/execution_provider.hpp"
-#include "support/engine/sandboxes.hpp"
+#include "support/engine/container_provider.hpp"
 
 namespace hyperv {
 
 // The engine and the labels of what it holds are the only memory; nothing here has to survive a crash.
-class Provider final : public rmgr::ExecutionProvider {
+class Provider final : public plugins::engine::ContainerProvider {
  public:
   static constexpr std::uint32_t flags = RMGR_PROVIDER_ISOLATED | RMGR_COMPONENT_CONCURRENT;
   static inline const std::string_view config_schema = settings_schema;
@@ -24,17 +24,11 @@ class Provider final : public rmgr::ExecutionProvider {
   void start(const rmgr::Call& call, const rmgr::Allocation& allocation, rmgr::SecretView jit_config,
              rmgr::StartResult& result) override;
   rmgr::EnvironmentState inspect(const rmgr::Call& call, const rmgr::Allocation& allocation) override;
-  std::vector<rmgr::Owned> recover(const rmgr::Call& call, const rmgr::Allocation& allocation) override;
-  void stop(const rmgr::Call& call, const rmgr::Allocation& allocation, rmgr::Millis grace) override;
-  void remove(const rmgr::Call& call, const rmgr::Allocation& allocation) override;
-  std::vector<rmgr::Owned> enumerate_owned(const rmgr::Call& call, std::string_view host) override;
-  bool owns(const rmgr::Call& call, const rmgr::Allocation& allocation,
-            std::string_view environment) override;
   std::vector<std::string> diagnostics(const rmgr::Call& call, const rmgr::Allocation& allocation) override;
 
  private:
   using Sandboxes = plugins::engine::Sandboxes;
-  Sandboxes sandboxes(const rmgr::Call& call) { return Sandboxes(engine_.connect(call)); }
+  Sandboxes sandboxes(const rmgr::Call& call) override { return Sandboxes(engine_.connect(call)); }
   void fill(const rmgr::Call& call, const Sandboxes& sandboxes, const rmgr::Allocation& allocation,
             const std::string& id) const;
 

@@ -98,31 +98,10 @@ rmgr::EnvironmentState Provider::inspect(const rmgr::Call& call, const rmgr::All
   return sandboxes(call).inspect(call, allocation, &waiting_);
 }
 
-std::vector<rmgr::Owned> Provider::recover(const rmgr::Call& call, const rmgr::Allocation& allocation) {
-  return sandboxes(call).recover(call, allocation);
-}
-
-std::vector<rmgr::Owned> Provider::enumerate_owned(const rmgr::Call& call, std::string_view host) {
-  return sandboxes(call).list(call, plugins::engine::host_label(host));
-}
-
-void Provider::stop(const rmgr::Call& call, const rmgr::Allocation& allocation, rmgr::Millis grace) {
-  sandboxes(call).stop(call, allocation, grace);
-}
-
 void Provider::remove(const rmgr::Call& call, const rmgr::Allocation& allocation) {
   // Let go when the container is gone: it would begin to leave by itself in the middle of its removal.
   const auto waited = waiting_.take(allocation);
-  try {
-    sandboxes(call).remove(call, allocation);
-  } catch (const Error& error) {
-    throw plugins::engine::deferred(error);
-  }
-}
-
-bool Provider::owns(const rmgr::Call& call, const rmgr::Allocation& allocation,
-                    std::string_view environment) {
-  return sandboxes(call).owns(call, allocation, environment);
+  ContainerProvider::remove(call, allocation);
 }
 
 std::vector<std::string> Provider::diagnostics(const rmgr::Call& call, const rmgr::Allocation& allocation) {

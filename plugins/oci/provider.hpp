@@ -4,13 +4,13 @@
 #include "oci/engine.hpp"
 #include "oci/settings.hpp"
 #include "rmgr/execution_provider.hpp"
-#include "support/engine/sandboxes.hpp"
+#include "support/engine/container_provider.hpp"
 
 namespace oci {
 
 // The engine and the labels of what it holds are the only memory that counts; nothing here has to survive a
 // crash, and what waits for a job must not.
-class Provider final : public rmgr::ExecutionProvider, public rmgr::WarmStart {
+class Provider final : public plugins::engine::ContainerProvider, public rmgr::WarmStart {
  public:
   static constexpr std::uint32_t flags = RMGR_PROVIDER_ISOLATED | RMGR_COMPONENT_CONCURRENT;
   static inline const std::string_view config_schema = settings_schema;
@@ -24,17 +24,12 @@ class Provider final : public rmgr::ExecutionProvider, public rmgr::WarmStart {
              rmgr::StartResult& result) override;
   void warm(const rmgr::Call& call, const rmgr::Allocation& allocation) override;
   rmgr::EnvironmentState inspect(const rmgr::Call& call, const rmgr::Allocation& allocation) override;
-  std::vector<rmgr::Owned> recover(const rmgr::Call& call, const rmgr::Allocation& allocation) override;
-  void stop(const rmgr::Call& call, const rmgr::Allocation& allocation, rmgr::Millis grace) override;
   void remove(const rmgr::Call& call, const rmgr::Allocation& allocation) override;
-  std::vector<rmgr::Owned> enumerate_owned(const rmgr::Call& call, std::string_view host) override;
-  bool owns(const rmgr::Call& call, const rmgr::Allocation& allocation,
-            std::string_view environment) override;
   std::vector<std::string> diagnostics(const rmgr::Call& call, const rmgr::Allocation& allocation) override;
 
  private:
   using Sandboxes = plugins::engine::Sandboxes;
-  Sandboxes sandboxes(const rmgr::Call& call) { return Sandboxes(engine_.connect(call)); }
+  Sandboxes sandboxes(const rmgr::Call& call) override { return Sandboxes(engine_.connect(call)); }
   std::string join_network(const rmgr::Call& call, const Sandboxes& sandboxes,
                            const rmgr::Allocation& allocation) const;
   void copy_package(const rmgr::Call& call, const Sandboxes& sandboxes, const rmgr::Allocation& allocation,

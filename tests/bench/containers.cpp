@@ -50,19 +50,20 @@ Values engine_alone(const testkit::TestEngine& engine) {
 }
 
 struct Way {
-  Values beyond_registration, queued_to_exec;
+  Values beyond_registration{}, queued_to_exec{};
   int queued = 0, completed = 0, leftovers = 0;
   std::int64_t peak_rss_bytes = 0;
 };
 
-void add_run(Way& way, demo::ShowOptions options, bool package_inside, int warm) {
+Way run(demo::ShowOptions options, bool package_inside, int warm) {
   options.package_inside = package_inside;
   options.warm = warm;
   const demo::ShowResult result = demo::show(options);
-  way.queued += result.queued;
-  way.completed += result.completed;
-  way.leftovers += result.leftovers.sum();
-  way.peak_rss_bytes = std::max(way.peak_rss_bytes, result.peak_rss_bytes);
+  if (result.timings.empty()) throw std::runtime_error("no job ran");
+  Way way{.queued = result.queued,
+          .completed = result.completed,
+          .leftovers = result.leftovers.sum(),
+          .peak_rss_bytes = result.peak_rss_bytes};
   for (const demo::Timing& timing : result.timings) {
     const auto& at = timing.attempt;
     const std::int64_t registered_from = std::max(at.prepared_ms, at.demand_seen_ms);
@@ -70,6 +71,18 @@ void add_run(Way& way, demo::ShowOptions options, bool package_inside, int warm)
                                       static_cast<double>(at.registered_ms - registered_from));
     way.queued_to_exec.push_back(static_cast<double>(timing.exec_ms - timing.queued_ms));
   }
+  return way;
+}
+
+void append(Values& all, const Values& more) { all.insert(all.end(), more.begin(), more.end()); }
+
+void append(Way& all, const Way& more) {
+  append(all.beyond_registration, more.beyond_registration);
+  append(all.queued_to_exec, more.queued_to_exec);
+  all.queued += more.queued;
+  all.completed += more.completed;
+  all.leftovers += more.leftovers;
+  all.peak_rss_bytes = std::max(all.peak_rss_bytes, more.peak_rss_bytes);
 }
 
 }  // namespace
@@ -82,20 +95,11 @@ int containers(const demo::ShowOptions& options) {
   Values alone, ratio_inside, ratio_warm, ratio_copied;
   for (int round = 0; round < rounds; ++round) {
     const Values own = engine_alone(*engine);
-    alone.insert(alone.end(), own.begin(), own.end());
+    append(alone, own);
     const auto measure = [&](Way& way, Values& ratios, bool package_inside, int waiting) {
-      Way once;
-      add_run(once, options, package_inside, waiting);
-      if (once.beyond_registration.empty()) throw std::runtime_error("no job ran");
+      const Way once = run(options, package_inside, waiting);
       ratios.push_back(median(once.beyond_registration) / median(own));
-      way.queued += once.queued;
-      way.completed += once.completed;
-      way.leftovers += once.leftovers;
-      way.peak_rss_bytes = std::max(way.peak_rss_bytes, once.peak_rss_bytes);
-      way.beyond_registration.insert(way.beyond_registration.end(), once.beyond_registration.begin(),
-                                     once.beyond_registration.end());
-      way.queued_to_exec.insert(way.queued_to_exec.end(), once.queued_to_exec.begin(),
-                                once.queued_to_exec.end());
+      append(way, once);
     };
     measure(inside, ratio_inside, true, 0);
     measure(warm, ratio_warm, true, options.capacity - 1);

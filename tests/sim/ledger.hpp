@@ -29,7 +29,7 @@ class Ledger {
   // The agent is about to believe that this is durable, at `now_ms` since the history began.
   void written(const agent::journal::Batch& batch, std::int64_t now_ms);
   // Nothing was written, but a crash before the next commit may bring it back all the same.
-  // The journal will not have this row for now.
+  // The journal refuses this row until it is written again.
   void rests(const domain::AttemptId& attempt) { refused_.insert(attempt); }
   void refused(const agent::journal::Batch& batch);
   // At the end: history is kept.
